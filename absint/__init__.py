@@ -36,54 +36,44 @@ if TYPE_CHECKING:
     from absint.analyses.arithmetic import ElementAnalysis as ElementAnalysis
     from absint.analyses.backward import BackwardAnalysis as BackwardAnalysis
     from absint.analyses.devices import Devices as Devices
-    from absint.analyses.forward import ForwardAnalysis as ForwardAnalysis
-    from absint.analyses.forward import on as on
-    from absint.analyses.queries import ElementBounds as ElementBounds
-    from absint.analyses.queries import Query as Query
-    from absint.analyses.queries import Reachable as Reachable
-    from absint.analyses.queries import ShapeOf as ShapeOf
-    from absint.analyses.queries import TripCount as TripCount
-    from absint.analyses.ranges import RangeFinding as RangeFinding
-    from absint.analyses.ranges import Ranges as Ranges
-    from absint.analyses.ranges import ValueRanges as ValueRanges
-    from absint.api import analyze as analyze
-    from absint.api import dynamize as dynamize
-    from absint.api import freeze as freeze
-    from absint.diagnostics import Diagnostic as Diagnostic
-    from absint.diagnostics import Severity as Severity
-    from absint.engine import Analysis as Analysis
-    from absint.engine import GraphAnalysis as GraphAnalysis
-    from absint.engine import IterationPolicy as IterationPolicy
-    from absint.engine import fixpoint as fixpoint
-    from absint.errors import AbsintError as AbsintError
-    from absint.errors import ModelError as ModelError
-    from absint.errors import UsageError as UsageError
+    from absint.analyses.forward import ForwardAnalysis as ForwardAnalysis, on as on
+    from absint.analyses.queries import (
+        ElementBounds as ElementBounds,
+        Query as Query,
+        Reachable as Reachable,
+        ShapeOf as ShapeOf,
+        TripCount as TripCount,
+    )
+    from absint.analyses.ranges import RangeFinding as RangeFinding, Ranges as Ranges, ValueRanges as ValueRanges
+    from absint.api import analyze as analyze, dynamize as dynamize, freeze as freeze
+    from absint.diagnostics import Diagnostic as Diagnostic, Severity as Severity
+    from absint.engine import (
+        Analysis as Analysis,
+        GraphAnalysis as GraphAnalysis,
+        IterationPolicy as IterationPolicy,
+        fixpoint as fixpoint,
+    )
+    from absint.errors import AbsintError as AbsintError, ModelError as ModelError, UsageError as UsageError
     from absint.jobs import auditing as auditing
     from absint.jobs.auditing import Audit as Audit
     from absint.jobs.copies.annotate import Annotated as Annotated
     from absint.jobs.copies.saving import AnnotatedFile as AnnotatedFile
-    from absint.jobs.diffing.comparison import Diff as Diff
-    from absint.jobs.diffing.comparison import diff as diff
+    from absint.jobs.diffing.comparison import Diff as Diff, diff as diff
     from absint.jobs.dynamizing.dynamize import Dynamized as Dynamized
     from absint.jobs.freezing.dynamic import Fewest as Fewest
     from absint.jobs.freezing.freeze import Frozen as Frozen
     from absint.jobs.freezing.sizes import IllegalSizesError as IllegalSizesError
-    from absint.jobs.linting import FileReport as FileReport
-    from absint.jobs.linting import Finding as Finding
-    from absint.jobs.linting import LintResult as LintResult
+    from absint.jobs.linting import FileReport as FileReport, Finding as Finding, LintResult as LintResult
     from absint.jobs.linting.lint import lint as lint
     from absint.jobs.profiles.profile import Profile as Profile
     from absint.jobs.simplifying.simplify import Simplified as Simplified
     from absint.lattices.dtype import DType as DType
     from absint.lattices.lattice import Lattice as Lattice
-    from absint.lattices.laws import LawError as LawError
-    from absint.lattices.laws import check_laws as check_laws
-    from absint.lattices.logic.relation import eq as eq
-    from absint.lattices.logic.relation import ne as ne
+    from absint.lattices.laws import LawError as LawError, check_laws as check_laws
+    from absint.lattices.logic.relation import eq as eq, ne as ne
     from absint.lattices.shape import Shape as Shape
     from absint.lattices.terms.expr import Dim as Dim
-    from absint.lattices.terms.normal import maximum as maximum
-    from absint.lattices.terms.normal import minimum as minimum
+    from absint.lattices.terms.normal import maximum as maximum, minimum as minimum
     from absint.lattices.text import parse as parse
     from absint.lattices.unify import POLICIES as POLICIES
     from absint.lattices.value import Tensor as Tensor
@@ -94,26 +84,19 @@ if TYPE_CHECKING:
     from absint.questions.explain.explanation import Explanation as Explanation
     from absint.questions.explain.fresh import FreshSymbol as FreshSymbol
     from absint.questions.proofs.equivalence import Equalities as Equalities
-    from absint.questions.proofs.proof import Proof as Proof
-    from absint.questions.proofs.proof import Verdict as Verdict
+    from absint.questions.proofs.proof import Proof as Proof, Verdict as Verdict
     from absint.questions.rows.answer import Rows as Rows
-    from absint.questions.sizes.contracts import LegalSamples as LegalSamples
-    from absint.questions.sizes.contracts import SymbolFacts as SymbolFacts
+    from absint.questions.sizes.contracts import LegalSamples as LegalSamples, SymbolFacts as SymbolFacts
     from absint.questions.sizes.neighbours import Nearest as Nearest
-    from absint.questions.sizes.outcomes import Check as Check
-    from absint.questions.sizes.outcomes import Outcome as Outcome
-    from absint.questions.sizes.outcomes import RangeCheck as RangeCheck
+    from absint.questions.sizes.outcomes import Check as Check, Outcome as Outcome, RangeCheck as RangeCheck
     from absint.result import Result as Result
     from absint.runs.comparison import Comparison as Comparison
     from absint.shapes.memo.cache import purge as purge
     from absint.shapes.timings import Timings as Timings
-    from absint.solver.constraints import Constraint as Constraint
-    from absint.solver.constraints import ConstraintSet as ConstraintSet
+    from absint.solver.constraints import Constraint as Constraint, ConstraintSet as ConstraintSet
     from absint.solver.contracts.contract import Contract as Contract
     from absint.transfer.op import Op as Op
-    from absint.transfer.rule import Rule as Rule
-    from absint.transfer.rule import RuleError as RuleError
-    from absint.transfer.rule import rule as rule
+    from absint.transfer.rule import Rule as Rule, RuleError as RuleError, rule as rule
     from absint.transfer.table import Table as Table
 
     TABLE: Table

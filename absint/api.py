@@ -23,8 +23,7 @@ from absint.shapes.inputs import read_inputs
 from absint.shapes.memo.gc_pause import uncollected
 from absint.shapes.policies import policy_of, run_policy
 from absint.shapes.refinement import run_rounds
-from absint.shapes.sizes import Assumption, Sizes, facts_of, read_assumptions
-from absint.shapes.sizes import given as given_sizes
+from absint.shapes.sizes import Assumption, Sizes, facts_of, given as given_sizes, read_assumptions
 from absint.transfer.families import shipped
 from absint.transfer.semantics import EITHER, SEMANTICS, Semantics
 from absint.transfer.table import Table

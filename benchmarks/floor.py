@@ -21,8 +21,7 @@ from rich.console import Console
 from rich.table import Table
 
 import absint
-from absint.program.nodes import Node
-from absint.program.nodes import Path as Place
+from absint.program.nodes import Node, Path as Place
 
 sys.path.insert(0, str(Path(__file__).parent))
 

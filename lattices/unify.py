@@ -16,8 +16,7 @@ from absint.lattices.records import NamedTuple, record
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.atoms import SymbolKind
 from absint.lattices.terms.expr import ONE_EXPR, Dim, Expr, Symbol
-from absint.lattices.terms.normal import broadcast as broadcast_dims
-from absint.lattices.terms.normal import maximum, sole_atom
+from absint.lattices.terms.normal import broadcast as broadcast_dims, maximum, sole_atom
 
 
 class Broadcast(NamedTuple):

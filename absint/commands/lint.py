@@ -12,8 +12,7 @@ from absint.commands.analysis import check_seconds, format_option, jobs_option, 
 from absint.commands.command import FINE, NO, Command
 from absint.commands.messages import counted, say
 from absint.errors import UsageError
-from absint.jobs.linting import LintResult, Settings, find_settings
-from absint.jobs.linting import lint as run
+from absint.jobs.linting import LintResult, Settings, find_settings, lint as run
 from absint.jobs.linting.finding import RULES, LintRule
 from absint.jobs.linting.lint import write_baseline as save
 from absint.jobs.linting.settings import read_prefixes, read_settings

@@ -7,8 +7,7 @@ import click
 from absint.commands.command import FINE, Command
 from absint.commands.messages import say
 from absint.model.writing import write_files
-from absint.show.site.files import NPM, PYODIDE, check_folder
-from absint.show.site.files import site as files_of_site
+from absint.show.site.files import NPM, PYODIDE, check_folder, site as files_of_site
 
 
 @click.command(cls=Command, epilog=f"Pyodide {PYODIDE}: npm install --prefix {NPM} pyodide@{PYODIDE}")

@@ -11,8 +11,7 @@ from absint.commands.command import FINE, NO, UNDECIDED, Command, Option
 from absint.commands.messages import counted
 from absint.errors import UsageError
 from absint.model.writing import write_files
-from absint.research.study import Study, tables
-from absint.research.study import study as run_study
+from absint.research.study import Study, study as run_study, tables
 from absint.research.study.tables import write_plots
 from absint.runs.distributed import check_scheduler
 from absint.show.study import notes, show

@@ -17,8 +17,7 @@ from absint.lattices.terms.expr import const
 from absint.lattices.terms.normal import Real
 from absint.lattices.value import Tensor
 from absint.model.opening import read_beside
-from absint.model.wire.tensors import EXTERNAL
-from absint.model.wire.tensors import Tensor as ReadTensor
+from absint.model.wire.tensors import EXTERNAL, Tensor as ReadTensor
 
 if TYPE_CHECKING:
     from absint.model.messages import TensorMessage

@@ -14,8 +14,7 @@ from absint.lattices.dtype import DType
 from absint.lattices.shape import Shape
 from absint.lattices.terms.intern import remembered
 from absint.lattices.value import Tensor, Value
-from absint.model.wire.tensors import EXTERNAL
-from absint.model.wire.tensors import Tensor as ReadTensor
+from absint.model.wire.tensors import EXTERNAL, Tensor as ReadTensor
 
 if TYPE_CHECKING:
     from absint.model.messages import TensorMessage

@@ -17,8 +17,7 @@ from absint.questions.proofs.proof import Proof, Verdict
 from absint.questions.proofs.text import Symbols
 from absint.questions.sizes.outcomes import Check, Outcome, RangeCheck
 from absint.result import Result
-from absint.shapes.sizes import Size
-from absint.shapes.sizes import Sizes as GivenSizes
+from absint.shapes.sizes import Size, Sizes as GivenSizes
 from absint.solution.described import brief
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from typing import Final, cast
 
 from absint.lattices.logic import relation as rel
 from absint.lattices.logic.relation import Relation
-from absint.lattices.terms import expr as ex
-from absint.lattices.terms import normal
+from absint.lattices.terms import expr as ex, normal
 from absint.lattices.terms.expr import Dim, Expr, const, mul
 from absint.lattices.terms.floats import MAX_FLOAT, Float, unary
 from absint.lattices.terms.interval import Interval

@@ -23,9 +23,9 @@ from absint.lattices.logic.piecewise import (
     is_defined,
     product_settled,
     restrict,
+    settled as settled_dim,
     shortest,
 )
-from absint.lattices.logic.piecewise import settled as settled_dim
 from absint.lattices.logic.relation import UNKNOWN_RELATION, Relation, defined, eq, falsity, truth
 from absint.lattices.terms.evaluation import UndefinedError
 from absint.lattices.terms.expr import Dim, Expr

@@ -9,8 +9,7 @@ import threading
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from absint.lattices.logic import comparisons, relation
 from absint.lattices.logic.relation import (
@@ -28,8 +27,7 @@ from absint.lattices.logic.relation import (
     lt,
     ne,
 )
-from absint.lattices.terms import atoms, intern, normal, polynomials
-from absint.lattices.terms import expr as ex
+from absint.lattices.terms import atoms, expr as ex, intern, normal, polynomials
 from absint.lattices.terms.expr import Dim, Expr, UndefinedError, Unknown, const, integer_symbol, symbol
 from absint.lattices.terms.interval import Congruence, Interval
 from absint.lattices.terms.normal import broadcast, ceildiv, floordiv, fmod, maximum, minimum, truncdiv

@@ -8,8 +8,7 @@ from fractions import Fraction
 from itertools import accumulate
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from absint.lattices.terms.interval import ANY, FULL, MAX_BOUND, ZERO, Congruence, Interval
 

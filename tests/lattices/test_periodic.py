@@ -7,8 +7,7 @@ from contextlib import suppress
 
 import pytest
 import z3
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from absint.lattices.logic.formula import relation_of
 from absint.lattices.logic.relation import FALSE, TRUE, eq, ge, ite, le, ne

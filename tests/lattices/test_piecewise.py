@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given as drawn
-from hypothesis import settings
+from hypothesis import given as drawn, settings
 
 from absint.lattices.logic.piecewise import choices, excludes, given, product_settled, restrict, settled
 from absint.lattices.logic.relation import Relation, broadcastable, eq, ge, ite, le

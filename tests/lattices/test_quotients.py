@@ -6,8 +6,7 @@ from functools import reduce
 from math import lcm
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import eq

@@ -5,8 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from absint.lattices.contents import Contents
 from absint.lattices.dtype import DType

@@ -6,8 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from absint.lattices.logic.relation import FALSE, TRUE, Relation, boolean, eq, ge, implies, ne
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, as_dim, const, integer_symbol, symbol

@@ -6,8 +6,7 @@ import math
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from absint.lattices import text as public
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, boolean, eq, ge, ite

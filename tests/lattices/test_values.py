@@ -8,8 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from absint.lattices.contents import CONTENTS, MAX_ELEMENTS, NO_CONTENTS, OPAQUE, Contents, meet_elements, replace_in
 from absint.lattices.dim import BOTTOM_DIM

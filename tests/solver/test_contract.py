@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import FALSE, TRUE, Relation

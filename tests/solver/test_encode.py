@@ -6,8 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 import z3
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, eq, ge
 from absint.lattices.terms.expr import Dim, Expr, UndefinedError, integer_symbol

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from absint.lattices.logic import relation as rel
 from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, Relation

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from itertools import combinations, product
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from absint.lattices.logic.relation import TRUE, Relation
 from absint.lattices.logic.truth import NO, YES

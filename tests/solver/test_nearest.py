@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from itertools import islice, product
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from absint.lattices.limits import DeadlineError, Limits, within
 from absint.lattices.logic.relation import Relation, le

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 import z3
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from absint.lattices.logic.relation import conjunction, disjunction, eq, ge, ne
 from absint.lattices.terms.expr import Dim, Expr, const, integer_symbol, symbol

@@ -21,8 +21,7 @@ from collections import Counter
 from tests.soundness.graph_shrinks import printed
 from tests.soundness.proof_checks import Judge
 from tests.soundness.proof_graphs import draft
-from tests.soundness.random_graphs import draft as general
-from tests.soundness.random_graphs import signature
+from tests.soundness.random_graphs import draft as general, signature
 
 
 def main() -> int:

@@ -18,8 +18,7 @@ from absint.questions.sizes.start import Starts
 from absint.runs.run import feeds_for
 from tests.real_models import FOLDERS
 from tests.soundness.models import node_tests
-from tests.soundness.random_rows import draft, kept
-from tests.soundness.random_rows import wrong as wrong_in
+from tests.soundness.random_rows import draft, kept, wrong as wrong_in
 from tests.soundness.row_nodes import wrong
 from tests.soundness.row_runs import Tally, hunted
 

@@ -21,11 +21,16 @@ from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_DIM, ZERO_EXPR, Dim, Ex
 from absint.lattices.terms.floats import Float
 from absint.lattices.terms.ieee import BINARY, UNARY
 from absint.lattices.terms.interval import Interval
-from absint.lattices.terms.normal import Real, exact_quotient, floordiv, truncdiv
-from absint.lattices.terms.normal import fmod as fmod_dim
-from absint.lattices.terms.normal import maximum as max_dim
-from absint.lattices.terms.normal import minimum as min_dim
-from absint.lattices.terms.normal import mod as mod_dim
+from absint.lattices.terms.normal import (
+    Real,
+    exact_quotient,
+    floordiv,
+    fmod as fmod_dim,
+    maximum as max_dim,
+    minimum as min_dim,
+    mod as mod_dim,
+    truncdiv,
+)
 from absint.transfer.elements.premises import (
     computed,
     exact,

@@ -17,8 +17,7 @@ from absint.lattices.terms.floats import Float
 from absint.lattices.terms.ieee import of_ratio
 from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.interval import FULL, Interval
-from absint.lattices.terms.normal import Real, floordiv
-from absint.lattices.terms.normal import mod as mod_dim
+from absint.lattices.terms.normal import Real, floordiv, mod as mod_dim
 from absint.transfer.elements.arithmetic import Binary
 from absint.transfer.elements.logic import compare_integers
 from absint.transfer.elements.premises import RANGES, exact, fit, integer, nearest, sees_integers

@@ -13,8 +13,19 @@ from absint.lattices.dtype import DType
 from absint.lattices.logic import relation as rel
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.piecewise import cases, excludes, is_defined, restrict, settled
-from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, eq, ge, ite, le, ne, negation
-from absint.lattices.logic.relation import Comparison as Compared
+from absint.lattices.logic.relation import (
+    FALSE,
+    TRUE,
+    UNKNOWN_RELATION,
+    Comparison as Compared,
+    Relation,
+    eq,
+    ge,
+    ite,
+    le,
+    ne,
+    negation,
+)
 from absint.lattices.logic.truth import NO, YES
 from absint.lattices.terms.expr import ZERO_EXPR, Dim, Expr, expr_of
 from absint.lattices.terms.floats import Float

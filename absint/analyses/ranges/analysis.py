@@ -39,8 +39,7 @@ from absint.analyses.ranges.rules import (
 from absint.analyses.ranges.sums import SUMS
 from absint.analyses.ranges.tensors import PARTS, step
 from absint.errors import UsageError
-from absint.lattices.domains import INTERVALS as INTS
-from absint.lattices.domains import Interval, Span
+from absint.lattices.domains import INTERVALS as INTS, Interval, Span
 from absint.lattices.dtype import INTEGER_RANGES, DType
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Dim

@@ -34,8 +34,7 @@ from absint.analyses.ranges.rules import (
     picked,
     power,
 )  # fmt: skip
-from absint.lattices.domains import INTERVALS as INTS
-from absint.lattices.domains import Span
+from absint.lattices.domains import INTERVALS as INTS, Span
 from absint.lattices.dtype import INTEGER_RANGES, DType
 
 

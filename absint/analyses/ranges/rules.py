@@ -13,8 +13,7 @@ from functools import reduce
 from math import ceil, inf, isinf, prod
 from typing import Final, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
 
-from absint.lattices.domains import INTERVALS as INTS
-from absint.lattices.domains import FloatIntervals, Interval, Span
+from absint.lattices.domains import INTERVALS as INTS, FloatIntervals, Interval, Span
 from absint.lattices.domains.floats import FORMATS
 from absint.lattices.dtype import INTEGER_RANGES, DType
 from absint.lattices.shape import Shape

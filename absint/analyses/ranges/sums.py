@@ -30,8 +30,7 @@ from absint.analyses.ranges.rules import (
     upper,
     weighed,
 )  # fmt: skip
-from absint.lattices.domains import INTERVALS as INTS
-from absint.lattices.domains import Interval, Span
+from absint.lattices.domains import INTERVALS as INTS, Interval, Span
 from absint.lattices.dtype import INTEGER_RANGES, DType
 
 Side = tuple[int, tuple[int, ...]]

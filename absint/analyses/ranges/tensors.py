@@ -25,8 +25,7 @@ from absint.analyses.ranges.rules import (
     span_of,
     upper,
 )  # fmt: skip
-from absint.lattices.domains import INTERVALS as INTS
-from absint.lattices.domains import Interval, Span
+from absint.lattices.domains import INTERVALS as INTS, Interval, Span
 from absint.lattices.dtype import INTEGER_RANGES, DType
 from absint.lattices.value import Tensor
 

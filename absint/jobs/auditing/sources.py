@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from absint import packages
 from absint.errors import UsageError
-from absint.jobs.auditing.judging import Claims as Claims
-from absint.jobs.auditing.judging import judge as judge
+from absint.jobs.auditing.judging import Claims as Claims, judge as judge
 from absint.jobs.auditing.runs import bodies
 from absint.jobs.copies.type_writer import Writer
 from absint.lattices.value import Tensor

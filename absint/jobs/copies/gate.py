@@ -19,8 +19,7 @@ from absint.jobs.copies.loading import Loading
 from absint.model import inference
 from absint.model.inference import MAX_INFERRED, Refusals, refusals
 from absint.model.protos import graphs, graphs_in
-from absint.runs.loading import Sizes, place
-from absint.runs.loading import begin as begin_loading
+from absint.runs.loading import Sizes, begin as begin_loading, place
 
 MAX_LEFT_OUT: Final = 64
 """Most types that are searched for one at a time; if more are in the way, all that was written is removed."""

@@ -26,8 +26,7 @@ from absint.questions.limits import checked
 from absint.questions.proofs.evidence import Evidence, chosen
 from absint.questions.sizes.contracts import contract
 from absint.result import Result
-from absint.shapes.sizes import Assumption, Sizes, facts_of, read_assumptions
-from absint.shapes.sizes import given as given_sizes
+from absint.shapes.sizes import Assumption, Sizes, facts_of, given as given_sizes, read_assumptions
 
 # A comparison as JSON.
 

@@ -10,8 +10,7 @@ first; which of them is meant, a target alone cannot tell.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
-from itertools import product as combinations
+from itertools import pairwise, product as combinations
 from math import gcd, prod
 from typing import Final, NamedTuple
 

@@ -27,8 +27,7 @@ from absint.questions.sizes.neighbours import Nearest
 from absint.questions.sizes.outcomes import Failure, Outcome
 from absint.shapes.inputs import Inputs, read_inputs
 from absint.shapes.refinement import run_rounds
-from absint.shapes.sizes import Sizes, facts_of
-from absint.shapes.sizes import given as given_sizes
+from absint.shapes.sizes import Sizes, facts_of, given as given_sizes
 from absint.solution.analysed import Analysed
 from absint.solution.constraints import DECLARATION, Recorder, recorded
 from absint.solver.constraints import PossibleFailure

@@ -30,8 +30,7 @@ from absint.solution.analysed import Analysed
 from absint.solution.constraints import all_names, recorded
 from absint.solver.candidates import PRIMES
 from absint.solver.constraints import ConstraintSet
-from absint.solver.contracts.contract import Clause, Contract
-from absint.solver.contracts.contract import contract as of_constraints
+from absint.solver.contracts.contract import Clause, Contract, contract as of_constraints
 from absint.solver.prove import Prover
 
 # Legal sizes to try a model at: small and large ones, at the ends of ranges and of remainders, no two alike.

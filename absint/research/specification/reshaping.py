@@ -6,8 +6,7 @@ A size that Reshape copies is a factor of both numbers of elements, so the two a
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import combinations as pairs
-from itertools import product as combinations
+from itertools import combinations as pairs, product as combinations
 from typing import Final, NamedTuple
 
 from absint.research.specification.formulas import (

@@ -22,8 +22,7 @@ from absint.questions.claims.judging import diagnostics
 from absint.questions.costs.bindings import shown
 from absint.questions.costs.cost import Cost
 from absint.questions.costs.memory import Memory
-from absint.questions.proofs.clauses import Row, written
-from absint.questions.proofs.clauses import rows as clause_rows
+from absint.questions.proofs.clauses import Row, rows as clause_rows, written
 from absint.questions.rows import OutputRows, RowPath, row_path
 from absint.questions.sizes.checking import left_open
 from absint.questions.sizes.contracts import contract

@@ -24,8 +24,7 @@ from absint.analyses.cuda_kernels import (
 from absint.analyses.devices import Copy, Devices
 from absint.cli import run
 from absint.lattices.dtype import DType
-from absint.runs.run import feeds_for
-from absint.runs.run import run as run_model
+from absint.runs.run import feeds_for, run as run_model
 
 HEAD = '<ir_version: 9, opset_import: ["" : 18, "com.microsoft" : 1]>\n'
 EXAMPLE = Path(__file__).parents[3] / "examples" / "tiny_detector.onnx"

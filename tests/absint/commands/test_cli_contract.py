@@ -15,8 +15,7 @@ from absint.cli import run
 from absint.lattices.logic.relation import TRUE, ge
 from absint.lattices.text import parse_relation
 from absint.lattices.text.sheets import rendered
-from absint.show.contracts import listing as constraints_report
-from absint.show.contracts import report as contract_report
+from absint.show.contracts import listing as constraints_report, report as contract_report
 from absint.solver.constraints import Constraint, ConstraintSet, Origin, PossibleFailure
 from absint.solver.contracts.contract import Clause, Contract
 from absint.solver.export import from_json, from_metadata, from_smtlib

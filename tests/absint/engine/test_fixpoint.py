@@ -11,8 +11,7 @@ from typing import Any
 
 import networkx as nx
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import absint.engine
 from absint.engine import (

@@ -12,8 +12,18 @@ import pytest
 from absint.engine import Analysis, DivergenceError, IterationPolicy, WeakTopologicalOrder, fixpoint
 from absint.lattices.terms.interval import Interval
 from tests.absint.engine.test_fixpoint import Ranges, Wobbly, at_least, below, graph_of, loop_of, plus, same, start
-from tests.jobs.kleene import BOUND, NODES, STRATEGIES, Program, applied, compare, ranges, solved, table
-from tests.jobs.kleene import Ranges as RangesLattice
+from tests.jobs.kleene import (
+    BOUND,
+    NODES,
+    STRATEGIES,
+    Program,
+    Ranges as RangesLattice,
+    applied,
+    compare,
+    ranges,
+    solved,
+    table,
+)
 
 LIKE_LIST = IterationPolicy(strategy="worklist")
 POLICIES = [IterationPolicy(), IterationPolicy(strategy="iterative"), LIKE_LIST]

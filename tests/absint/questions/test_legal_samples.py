@@ -10,8 +10,7 @@ import pytest
 import absint
 from absint.cli import run
 from absint.questions.sizes.contracts import LegalSamples
-from absint.runs.run import feeds_for
-from absint.runs.run import run as executed
+from absint.runs.run import feeds_for, run as executed
 from tests.absint.commands.cli_models import FLOAT, node, save, value
 from tests.absint.questions.test_nearest import analysed, ints, model
 

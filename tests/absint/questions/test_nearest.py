@@ -12,15 +12,13 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from onnx import numpy_helper
 
 import absint
 from absint.cli import run
 from absint.lattices.limits import Limits
-from absint.questions.sizes import checking
-from absint.questions.sizes import nearest as room
+from absint.questions.sizes import checking, nearest as room
 from absint.questions.sizes.checking import check
 from absint.questions.sizes.nearest import nearest_line
 from absint.questions.sizes.neighbours import Alone, Nearest, Neighbour

@@ -13,8 +13,7 @@ from onnx import TensorProto, helper
 import absint
 from absint.cli import run
 from absint.runs.allowance import DEFAULT, VARIABLE, allowed, allowing, amount
-from absint.runs.run import RunError
-from absint.runs.run import run as run_model
+from absint.runs.run import RunError, run as run_model
 
 
 def greedy(gigabytes: float) -> onnx.ModelProto:

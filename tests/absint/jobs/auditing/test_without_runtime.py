@@ -13,8 +13,7 @@ import pytest
 from onnx import numpy_helper
 
 import absint
-from absint.jobs.auditing import Audit, Judgement, declared, judge
-from absint.jobs.auditing import runs as auditing_runs
+from absint.jobs.auditing import Audit, Judgement, declared, judge, runs as auditing_runs
 from absint.jobs.auditing.runs import NOT_INSTALLED, Runs
 from absint.lattices.text.sheets import rendered
 from absint.show.audit import AUDIT, report, sarif

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 from google.protobuf.message import DecodeError
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from onnx import NodeProto, TypeProto
 
 from absint.model.wire.fields import (

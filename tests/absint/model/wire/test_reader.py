@@ -7,8 +7,7 @@ from functools import cache
 
 import onnx
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from onnx import TensorProto, helper
 
 import absint
