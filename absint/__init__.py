@@ -83,7 +83,7 @@ if TYPE_CHECKING:
     from absint.questions.costs.memory import Memory as Memory
     from absint.questions.explain.explanation import Explanation as Explanation
     from absint.questions.explain.fresh import FreshSymbol as FreshSymbol
-    from absint.questions.proofs.equivalence import Equalities as Equalities
+    from absint.questions.proofs.equivalence import AxisPlace as AxisPlace, Equalities as Equalities
     from absint.questions.proofs.proof import Proof as Proof, Verdict as Verdict
     from absint.questions.rows.answer import Rows as Rows
     from absint.questions.sizes.contracts import LegalSamples as LegalSamples, SymbolFacts as SymbolFacts
@@ -143,7 +143,7 @@ absint.questions.costs.cost: Cost
 absint.questions.costs.memory: Memory
 absint.questions.explain.explanation: Explanation
 absint.questions.explain.fresh: FreshSymbol
-absint.questions.proofs.equivalence: Equalities
+absint.questions.proofs.equivalence: AxisPlace Equalities
 absint.questions.proofs.proof: Proof Verdict
 absint.questions.rows.answer: Rows
 absint.questions.sizes.contracts: LegalSamples SymbolFacts

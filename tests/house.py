@@ -25,11 +25,11 @@ from tests.test_architecture import MODULES, imports
 
 LIMITS: Final[Mapping[str, float]] = {
     "folders at the top of absint/": 13,
-    "lines of the product": 111_414,
+    "lines of the product": 112_890,
     "longest file, check.py apart": 400,
-    "imports inside functions": 204,
+    "imports inside functions": 203,
     "blocks of imports for types": 94,
-    "lines of imports": 8_450,
+    "lines of imports": 8_250,
     "files that write documents by hand": 0,
     "files that catch what is undefined": 6,
     "files that start processes": 2,

@@ -16,7 +16,7 @@ from absint.commands.models import models_argument
 from absint.questions.claims.judging import refused
 from absint.shapes.sizes import Sizes
 from absint.show import summary, text
-from absint.show.summary import Requirement
+from absint.show.summary import Recorder, Requirement
 from absint.solution.naming import names_of
 
 _REFINE: Final[Mapping[str, Refine]] = {"none": False, "facts": True, "smt": "smt"}
@@ -74,8 +74,6 @@ def analyze(
     """
     recorder = timings = None
     if trace:
-        from absint.show.summary import Recorder
-
         recorder = Recorder()
     if timed:
         from absint.shapes.timings import Timings

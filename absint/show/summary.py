@@ -15,6 +15,7 @@ from absint.lattices.text.sheets import plural
 from absint.lattices.value import BOTTOM, TOP, Container, Tensor, Value
 from absint.model.protos import graphs_below
 from absint.program.steps import Operand
+from absint.shapes.names import invented, more_names
 from absint.shapes.summaries import State
 from absint.solution.analysed import Analysed
 from absint.solution.described import IN_PLACE, Texts, brief
@@ -185,8 +186,6 @@ class Recorder:
 
     def traced(self, analysed: Analysed, names: Sequence[str]) -> list[Traced]:
         """The histories of the named values. Raises UsageError, with the nearest names, for an unknown one."""
-        from absint.shapes.names import invented, more_names
-
         found = [(place, operand) for name in names for place, operand in _find(analysed, name)]
         states = [state for _, operand in found for _, state in self._states.get(operand[0], ())]
         printed = more_names(invented(states), analysed.names, analysed.taken)

@@ -12,9 +12,8 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
-import numpy as np
 from onnx import AttributeProto, GraphProto, NodeProto, TensorAnnotation, TensorProto, ValueInfoProto
-from onnx.helper import make_attribute
+from onnx.helper import make_attribute, make_tensor
 from onnx.numpy_helper import from_array
 
 from absint.model.protos import Captures, bodies, domain_of, graphs
@@ -256,7 +255,9 @@ class _Rewriter:
             first = NodeProto(op_type="Identity", input=[source], output=[info.name], name=f"{prefix}/{info.name}")
             if not source:
                 first = NodeProto(op_type="Constant", output=[info.name], name=first.name)
-                first.attribute.append(make_attribute("value", from_array(np.array(True if at else 0))))
+                first.attribute.append(
+                    make_attribute("value", make_tensor("", TensorProto.BOOL if at else TensorProto.INT64, [], [at]))
+                )
             entry.append(Item(first, may_go=True))
         del body.input[:]
         once = NodeProto(op_type="Loop", name=node.name, output=["", *node.output])

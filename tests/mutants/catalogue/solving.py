@@ -256,14 +256,23 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "graph(module('tests.absint.jobs.declared.test_false').BRANCH_BY_SIZE).diagnostics",
         "pytest tests/absint/jobs/declared/test_false.py::test_a_run_at_that_size_shows_it",
     ),
-    mutant(
+    Mutant(
         "declaration-names-of-two-graphs",
         "a name that two bodies declare stands for one size in both",
-        "absint.questions.claims.reading",
-        "first.setdefault((dim.shape.path, dim.stated), dim)",
-        "first.setdefault(('', dim.stated), dim)",
+        (
+            Change(
+                "absint.questions.claims.reading",
+                "first.setdefault((dim.shape.path, dim.stated), dim)",
+                "first.setdefault(('', dim.stated), dim)",
+            ),
+            Change(
+                "absint.questions.claims.reading",
+                "stated, path = dim.stated, dim.shape.path",
+                "stated, path = dim.stated, ''",
+            ),
+        ),
         "[graph(text).diagnostics for text in module('tests.absint.jobs.declared.test_false').TRUE]",
-        "pytest tests/absint/jobs/declared/test_false.py::test_what_may_be_true_is_not_told",
+        ("pytest tests/absint/jobs/declared/test_false.py::test_what_may_be_true_is_not_told",),
     ),
     Mutant(
         "declaration-false-at-illegal-sizes",
