@@ -25,7 +25,7 @@ from absint.transfer.stated import Statement
 
 
 class Learned(NamedTuple):
-    """A requirement that became a fact, and the node that states it."""
+    """A requirement that became a fact, and the node that states it; -1 for what is given."""
 
     relation: Relation
     node: int

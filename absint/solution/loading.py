@@ -352,12 +352,13 @@ def _conflict(analysed: Analysed) -> Iterator[Diagnostic]:
         stated = _required(analysed, conflict)
         if len(conflict) == 1:
             stated += ", against the declarations and assumptions"
-        where = _place(analysed.nodes[conflict[-1].node])
+        where = _place(analysed.nodes[max(item.node for item in conflict)])
         yield Diagnostic(Severity.ERROR, "contradiction", where, f"can never run: {stated}")
 
 
 def _required(analysed: Analysed, items: Sequence[Learned]) -> str:
-    stated = (f"{analysed.nodes[item.node]} requires {shown(analysed, str(item.relation))}" for item in items)
+    who = (f"{analysed.nodes[item.node]} requires" if item.node >= 0 else "it is given that" for item in items)
+    stated = (f"{word} {shown(analysed, str(item.relation))}" for word, item in zip(who, items, strict=True))
     return " and ".join(dict.fromkeys(stated))
 
 

@@ -21,7 +21,10 @@ from typing import Any
 import absint
 from absint.questions.certificates.certificate import Certificate
 
-HEAD = "| model | steps | sizes | certified | resting | on trust | lemmas | kB | write s | recheck s | changes found |"
+HEAD = (
+    "| model | steps | sizes | certified | resting | on trust | compared | lemmas | kB | write s | recheck s | "
+    "changes found |"
+)
 
 
 def main(arguments: list[str]) -> int:
@@ -41,7 +44,7 @@ def main(arguments: list[str]) -> int:
             found = result.certify()
             size = found.write(folder)
             written = time.monotonic() - start
-            code, _ = recheck(folder, options, "--model", str(model.resolve()))
+            code, said = recheck(folder, options, "--model", str(model.resolve()))
             seconds = time.monotonic() - start - written
             changes = [name for name, change in CHANGES.items() if is_found(folder, found, change, options)]
             wrong += code != 0 or len(changes) < len(CHANGES)
@@ -50,6 +53,7 @@ def main(arguments: list[str]) -> int:
                 model.name,
                 f"{len(found.steps):,}",
                 *(f"{number:,}" for number in (sizes.total(), sizes["certified"], sizes["resting"], sizes["trusted"])),
+                compared(said),
                 *(f"{len(found.lemmas):,}", f"{size / 1000:,.0f}", f"{written:.1f}", f"{seconds:.1f}"),
                 f"{len(changes)} of {len(CHANGES)}" + (", does not recheck" if code else ""),
             ]
@@ -64,6 +68,13 @@ def recheck(folder: Path, options: argparse.Namespace, *more: str) -> tuple[int,
     command = [options.python, "-I", str(folder / "check.py"), "--solver", options.solver, *more]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
     return done.returncode, done.stdout + done.stderr
+
+
+def compared(said: str) -> str:
+    """How many steps check.py compared with the model, and how many not."""
+    found = re.search(r"^as in the model: nodes (\d+), .* (\d+), constants (\d+); not compared: (\d+)$", said, re.M)
+    numbers = [0, 0, 0, 0] if found is None else [int(number) for number in found.groups()]
+    return f"{sum(numbers[:3]):,}, {numbers[3]:,} not"
 
 
 class Change:

@@ -49,7 +49,8 @@ class Known(Exact):
         """The requirements that became facts of the analysis, and that nodes state without numeric premises."""
         facts = self._analysis.facts
         for item in sorted(analysed.last.learned, key=lambda item: item.node):
-            stated = [s.relation for s in self._analysis.statements(item.node) if s.role == "required"]
+            statements = self._analysis.statements(item.node) if item.node >= 0 else ()
+            stated = [s.relation for s in statements if s.role == "required"]
             if facts.assume(*stated).decide(item.relation) is YES:
                 facts = facts.assume(item.relation)
                 yield item

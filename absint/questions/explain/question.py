@@ -34,6 +34,7 @@ from absint.transfer.stated import Statement
 # The steps of an explanation: a derivation in names of the model, with the statements of the nodes on the way.
 
 _MAX_FACTS: Final = 50
+_GIVEN: Final = "an assumption or a declaration"
 _VARIABLES: Final = "abcdefghijklmnopqrstuvwxyz"
 
 
@@ -211,12 +212,14 @@ class Steps:
         assumed = self._base.facts.relations
         for relation in assumed:
             if not about.isdisjoint(s.name for s in relation.symbols):
-                yield Stated(relation.substitute(self._names), "assumed", "an assumption or a declaration", "")
+                yield Stated(relation.substitute(self._names), "assumed", _GIVEN, "")
         learned = [fact for fact in self._learned if not about.isdisjoint(s.name for s in fact.relation.symbols)]
         for fact in _strongest(learned):
             if fact.relation not in assumed:
                 relation = fact.relation.substitute(self._names)
-                yield Stated(relation, "required", fact.reason, str(self._nodes[fact.node]))
+                is_given = fact.node < 0
+                role, reason = ("assumed", _GIVEN) if is_given else ("required", fact.reason)
+                yield Stated(relation, role, reason, "" if is_given else str(self._nodes[fact.node]))
         if origin.by_facts:
             known = self._analysis.facts.relations
             for relation in self._analysis.facts_at(self._nodes[slot.node].gate).relations:

@@ -66,10 +66,11 @@ class Provers:
         return tuple(ConstraintSet(constraints).renamed(names))
 
     def _learned(self) -> Iterable[Constraint]:
-        """The requirements that the last round took as facts."""
+        """The requirements that the last round took as facts; what is given has the prover anyway."""
         recorder = Recorder(self._analysed.lowered, self._analysed.base)
         for item in self._analysed.last.learned:
-            yield Constraint(item.relation, TRUE, recorder.origin(item.node), "required", item.reason)
+            if item.node >= 0:
+                yield Constraint(item.relation, TRUE, recorder.origin(item.node), "required", item.reason)
 
 
 def prover(analysed: Analysed, limits: Limits | None = None) -> Prover:

@@ -38,6 +38,9 @@ def test_what_is_given_decides_a_choice() -> None:
     result = absint.analyze(real(), assume=[HARD])
     assert str(result.shapes["y"]) == "[4, N]"
     assert [(str(item.relation), item.reason) for item in result.last.learned] == [("N >= 1", "given")]
+    told = str(result.explain("y", 1))
+    assert "N >= 1  (an assumption or a declaration)" in told
+    assert "required by" not in told
     session = onnxruntime.InferenceSession(real().SerializeToString(), providers=["CPUExecutionProvider"])
     for n in (2, 3, 5):
         (ran,) = session.run(None, {"x": np.zeros((n, 4), np.float32)})
