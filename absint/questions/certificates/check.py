@@ -712,6 +712,7 @@ class Body:
         self.origins: dict[str, Origin | Callable[[], Origin | None]] = {}
         self.inputs: dict[str, Fields] = {}
         self.constants: dict[str, Fields] = {}
+        self.sparse: set[str] = set()  # constants of another form, which are not read
 
     def give(self, name: str, origin: Origin | Callable[[], Origin | None]) -> None:
         """A value has one origin."""
@@ -768,7 +769,9 @@ class Model:
             if name not in infos:
                 body.give(name, ((*site, name), 0))
         for sparse in map(fields, message.get(15, [])):
-            body.give(string(one(inside(sparse, 1), 8)), ((*site, string(one(inside(sparse, 1), 8))), 0))
+            name = string(one(inside(sparse, 1), 8))
+            body.sparse.add(name)
+            body.give(name, ((*site, name), 0))
         self.entered(body)
         return body
 
@@ -782,6 +785,14 @@ class Model:
                     body.give(name, partial(self.result, (*body.site, node.name, "()"), results[index]))
                 else:
                     body.give(name, ((*body.site, node.name), index))
+
+    @cached_property
+    def symbols(self) -> set[str]:
+        """The names that inputs declare for sizes: each stands for these, and for nothing else."""
+        infos = self.bodies[()].inputs.values()
+        return {
+            quoted(param) for info in infos for size in declared_sizes(info) or () if (param := string(one(size, 2)))
+        }
 
     @cached_property
     def needed(self) -> set[Site]:
@@ -906,6 +917,12 @@ class Model:
         return [exact(item) for item in found]
 
 
+def declared_sizes(info: Fields) -> list[Fields] | None:
+    """The sizes that an input declares; None if it declares no shape."""
+    tensor = inside(inside(info, 2), 1)
+    return None if one(tensor, 2) is None else list(map(fields, inside(tensor, 2).get(1, [])))
+
+
 def versions(message: Fields, number: int) -> dict[str, int]:
     """The opsets that a model or a function imports."""
     found: dict[str, int] = {}
@@ -1026,7 +1043,7 @@ class Comparison:
         elif site[-1] in body.constants:
             tensor = body.constants[site[-1]]
             self.tensor(integers(tensor, 1), lambda: self.model.elements(tensor), claim)
-        elif site[-1] in body.origins:
+        elif site[-1] in body.sparse:
             raise OpenError("sparse tensors are not read")
         else:
             raise WrongError(f"the model has no input or constant {shortened(site[-1])}")
@@ -1072,8 +1089,7 @@ class Comparison:
     def input(self, name: str, info: Fields, step: dict[str, Any]) -> None:
         """What the model declares of an input, and what it leaves to its symbols."""
         claim, new = step["gives"][0], step["introduces"]
-        tensor, dims = inside(inside(info, 2), 1), claim["dims"]
-        declared = None if one(tensor, 2) is None else list(map(fields, inside(tensor, 2).get(1, [])))
+        dims, declared = claim["dims"], declared_sizes(info)
         if dims is not None and declared is not None and len(dims) != len(declared):
             raise WrongError(f"it has {len(declared)} axes in the model")
         if dims is not None and declared is None:
@@ -1081,7 +1097,7 @@ class Comparison:
         for axis, term in enumerate(dims or ()):
             size = declared[axis] if declared is not None else {}
             value, param = one(size, 1), string(one(size, 2))
-            is_new = isinstance(term, str) and new.get(term) == f"out0@{axis}"
+            is_new = isinstance(term, str) and new.get(term) == f"out0@{axis}" and term not in self.model.symbols
             if term is None or (value is None and (is_new or (param and term == quoted(param)))):
                 continue
             if value is not None and value < 1 << 63:
@@ -1091,7 +1107,7 @@ class Comparison:
                 self.stated.append(f"{name}[{axis}] is {printed(term)}" + (f", declared {param}" if param else ""))
         for at, term in enumerate(claim["elements"] or ()):
             symbol = term[1] if isinstance(term, tuple) and term[0] == "=" and term[2:] == ("1",) else term
-            if term is not None and not (isinstance(symbol, str) and symbol in new):
+            if term is not None and not (isinstance(symbol, str) and symbol in new.keys() - self.model.symbols):
                 self.stated.append(f"element {at} of {name} is {printed(term)}")
 
 
@@ -1259,6 +1275,9 @@ class Chain:
             self.sorted(claim)
         for given in step["relations"]:
             self.sort(given["formula"], "Bool", places)
+        declared = set() if self.comparison is None else self.comparison.model.symbols & new.keys()
+        if declared and (by != "model" or step["operator"]):
+            raise WrongError(f"{min(declared)} is declared for sizes of inputs")
         if by == "rule" or step["on_trust"] or odd or not self.is_of_model(step):
             self.words[at].add(at)
 
@@ -1507,11 +1526,18 @@ class Chain:
         formula: Tree = found[index]
         return formula
 
+    def place_of(self, place: tuple[int, int] | None) -> str:
+        """The name of a value, with the way to its body."""
+        if place is None:
+            return ""
+        site = self.steps[place[0]]["at"]
+        return "/".join([*site[: len(site) - len(site) % 2], str(self.claim(place)["value"])])
+
     def asked(self) -> Iterator[str]:
         """The relations that somebody asked for, with the names of the values in them."""
         for step in self.steps:
             names = {
-                f"in{at}@{axis}": f"{self.claim(place)['value']}[{axis}]"
+                f"in{at}@{axis}": f"{self.place_of(place)}[{axis}]"
                 for at, place in enumerate(step["takes"])
                 for axis in range(len(self.claim(place)["dims"] or ()) if place else 0)
             }

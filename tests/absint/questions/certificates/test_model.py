@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import random
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import onnx
 import pytest
@@ -17,6 +19,7 @@ from tests.absint.questions.certificates.checking import checked, manifest_of, m
 from tests.jobs.forged_models import MODELS, accepted, differ, mutants
 
 TEXT = MODELS["everything"]
+Manifest = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
@@ -240,6 +243,52 @@ def test_models_changed_at_random(name: str, tmp_path: Path) -> None:
         else:
             refused += 1
     assert refused >= 20
+
+
+def counted_as_declared(manifest: Manifest) -> None:
+    """The number of the trip is called as the size of an input."""
+    text = json.dumps(manifest).replace('"_d0"', '"D"').replace("_d0", "D")
+    manifest.clear()
+    manifest.update(json.loads(text))
+
+
+def declared_as_another(manifest: Manifest) -> None:
+    """An axis that is declared as seq is called D, which another one is."""
+    step = next(step for step in manifest["steps"] if step["node"] == "input x")
+    step["gives"][0]["dims"][1] = "D"
+
+
+def node_by_model(manifest: Manifest) -> None:
+    """The output of a node is said to be an input."""
+    step = next(step for step in manifest["steps"] if step["node"].startswith("Transpose"))
+    for name in ("operator", "lemma", "names", "facts", "relations"):
+        step.pop(name, None)
+    step.update(node="input turned", by="model", takes=[])
+
+
+@pytest.mark.parametrize(
+    ("forge", "told"),
+    [
+        (counted_as_declared, ""),
+        (declared_as_another, ""),
+        (node_by_model, "the model has no input or constant turned"),
+    ],
+)
+def test_a_forged_manifest_is_refused(
+    written: tuple[Path, ModelProto], forge: Callable[[Manifest], None], told: str, tmp_path: Path
+) -> None:
+    folder, _ = written
+    for path in (folder / "certificate").rglob("*.smt2"):
+        (tmp_path / "lemmas").mkdir(exist_ok=True)
+        (tmp_path / "lemmas" / path.name).write_bytes(path.read_bytes())
+    manifest = manifest_of(folder / "certificate")
+    forge(manifest)
+    try:
+        chain, problems = check.found_wrong(tmp_path, manifest, check.Model(folder / "m.onnx"))
+    except check.WrongError as error:
+        problems = [str(error)]
+    assert problems or (chain.comparison is not None and "x[1] is D, declared seq" in chain.comparison.stated)
+    assert not told or told in problems[0]
 
 
 def test_versions_of_operators_are_those_of_onnx() -> None:
