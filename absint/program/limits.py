@@ -86,7 +86,7 @@ class Watch:
             if self._on_progress is not None and self._on_progress(done, total, phase) is False:
                 self.reached = "cancelled by on_progress"
             elif monotonic() > self._deadline:
-                self.reached = f"max_seconds={self._seconds:g} is over"
+                self.reached = f"the time limit of {self._seconds:g} s is over"
         return not self.reached
 
     def goes_on_inside(self) -> bool:

@@ -98,7 +98,7 @@ def test_stopping_at_any_visit_of_a_loop(name: str) -> None:
 
 
 def test_a_deadline() -> None:
-    with pytest.raises(LimitError, match=r"^the model: max_seconds=1e-09 is over before the model was read to its end"):
+    with pytest.raises(LimitError, match=r"^the model: the time limit of 1e-09 s is over before the model was read to its end"):
         absint.analyze(chain(10), max_seconds=1e-9)
     result = absint.analyze(chain(10), max_seconds=60)
     assert limits_of(result) == []
@@ -109,7 +109,7 @@ def test_a_deadline_in_the_middle(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("absint.program.limits.monotonic", lambda: next(ticks))
     result = absint.analyze(chain(640), max_seconds=14)
     (said,) = limits_of(result)
-    assert said.startswith("max_seconds=14 is over: ")
+    assert said.startswith("the time limit of 14 s is over: ")
     assert said.endswith("what the others compute is unknown")
     assert not result.shapes["v1"].is_top
     assert result.shapes["v639"].is_top
@@ -178,7 +178,7 @@ def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert run(["check", str(path), "N=..8", "--max-nodes", "2"]) == 3
     capsys.readouterr()
     assert run(["analyze", str(path), "--max-seconds", "1e-9"]) == 2
-    assert capsys.readouterr().err.startswith(f"absint: error: {path}: max_seconds=1e-09 is over")
+    assert capsys.readouterr().err.startswith(f"absint: error: {path}: the time limit of 1e-09 s is over")
     assert run(["analyze", str(path), "--max-seconds", "-1"]) == 2
     assert capsys.readouterr().err == "absint: error: max_seconds=-1 (--seconds): expected a number above 0\n"
 
