@@ -11,7 +11,7 @@ import onnxruntime
 import pytest
 
 import absint
-from tests import tour as tour_of
+from tests.pages import tour as tour_of
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 RUNS = [

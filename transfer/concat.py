@@ -80,8 +80,7 @@ def _of_other_ranks(op: Op, shapes: Sequence[Shape], axis: int) -> Shape:
         if len(s) > rank:
             op.require(_is_empty(op, s), f"an input of a higher rank than {rank} must be empty, found shape {s}")
     if len(shapes[0]) > rank:
-        filled = disjunction(*(filled(s) for s in dict.fromkeys(lowest)))
-        op.require(filled, f"an input of rank {rank} must have elements")
+        op.require(disjunction(*map(filled, dict.fromkeys(lowest))), f"an input of rank {rank} must have elements")
     total = sum((s[at] for s in shapes), ZERO_EXPR)
     return shape_of(tuple(_common_dim(op, lowest, i, True) if i != at else total for i in range(rank)))
 

@@ -67,7 +67,7 @@ def test_a_form_does_not_keep_its_expression_alive() -> None:
     while pending:
         form = pending.pop()
         for piece in form.pieces:
-            if isinstance(piece, notation.Part) and piece.value not in seen:
+            if isinstance(piece, notation.PrintedPart) and piece.value not in seen:
                 seen.add(piece.value)
                 pending.append(piece.form)
     assert seen

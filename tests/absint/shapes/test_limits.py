@@ -98,7 +98,7 @@ def test_stopping_at_any_visit_of_a_loop(name: str) -> None:
 
 
 def test_a_deadline() -> None:
-    with pytest.raises(LimitError, match=r"^the model: the time limit of 1e-09 s is over before the model was read to its end"):
+    with pytest.raises(LimitError, match=r"^the model: the time limit of 1e-09 s is over before the model was read"):
         absint.analyze(chain(10), max_seconds=1e-9)
     result = absint.analyze(chain(10), max_seconds=60)
     assert limits_of(result) == []

@@ -80,7 +80,7 @@ def parts_of_one_size_are_joined() -> Flow:
 
 
 @flow
-def parts_of_one_size_side_by_side() -> Flow:
+def sequence_of_parts_side_by_side() -> Flow:
     """They fit where all of them are alike."""
     nodes = parts(node("ConcatFromSequence", ["s"], ["y"], axis=1))
     made = model(nodes, [floats("x", "L", 3)], ["y"])
@@ -100,7 +100,7 @@ def parts_of_a_size_by_data() -> Flow:
 
 
 @flow
-def parts_in_an_inserted_sequence() -> Flow:
+def sequence_of_inserted_parts() -> Flow:
     """Another tensor among the parts: nothing is known of their sum."""
     nodes = parts(node("SequenceInsert", ["s", "z"], ["t"]), node("ConcatFromSequence", ["t"], ["y"], axis=0))
     made = model(nodes, [floats("x", "L", 3), floats("z", "K", 3)], ["y"])
