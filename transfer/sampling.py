@@ -147,7 +147,7 @@ def grid_of_a_function(op: Op) -> Tensor | None:
     needs = _grid_needs(op, theta.shape, size)
     if size is None:
         return Tensor(theta.dtype)
-    if len(size) == 4:
+    if len(size) == 4 and op.version < 21:
         op.require(ne(size[0], 1), "onnxruntime needs a batch other than 1 in this type", by="onnxruntime")
     for relation, reason in needs:
         op.may_fail(reason, unless=relation)

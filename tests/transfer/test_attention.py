@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import onnxruntime
 import pytest
 from onnx import TensorProto, helper
 
 import absint
+from absint.questions.sizes.outcomes import Outcome
 from absint.transfer.rule import PREVIEW
+from tests.models import parsed
 from tests.soundness.runs import ENGINE
 from tests.transfer.harness import Arg, Case, run_case, sizes
 
@@ -190,6 +193,12 @@ SAMPLING = [
         [Arg(["N", 2, 3], TensorProto.FLOAT16), Arg(elements=["N", 3, 4, 5], dtype=I64)],
         bindings=sizes(N=[1, 2]),
     ),
+    Case(
+        "AffineGrid",
+        [Arg(["N", 2, 3], TensorProto.FLOAT16), Arg(elements=["N", 3, 4, 5], dtype=I64)],
+        bindings=sizes(N=[1, 2]),
+        opset=21,
+    ),
     Case("AffineGrid", [Arg(["N", 3, 3]), Arg(elements=["N", 3, 4, 5], dtype=I64)], bindings=sizes(N=[1, 2])),
     *(
         Case(
@@ -237,6 +246,20 @@ FLEX = [
 @pytest.mark.parametrize("case", ATTENTION + REFERENCE + SAMPLING + FLEX, ids=str)
 def test_runs_agree(case: Case) -> None:
     run_case(case)
+
+
+@pytest.mark.parametrize(("opset", "outcome"), [(20, Outcome.ILLEGAL), (21, Outcome.RUNS)])
+def test_a_grid_of_one_image_in_half_precision_fails_at_opset_20_alone(opset: int, outcome: Outcome) -> None:
+    model = parsed("(float16[N, 2, 3] t) => (y) <int64[4] s = {1, 3, 4, 5}> { y = AffineGrid(t, s) }", opset)
+    assert absint.analyze(model, semantics="onnxruntime").check({"N": 1}).outcome is outcome
+    ran = ""
+    try:
+        session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+        assert session.run(None, {"t": np.ones((1, 2, 3), np.float16)})[0].shape == (1, 4, 5, 2)
+    except Exception as error:
+        ran = str(error)
+    assert ("axis 1 is not in valid range" in ran) == (outcome is Outcome.ILLEGAL)
+    assert not ran or outcome is Outcome.ILLEGAL
 
 
 def test_a_past_of_another_length_makes_a_causal_convolution_longer() -> None:
