@@ -39,8 +39,12 @@ class Numbering:
             self._add(node, operation)
 
     def of(self, operand: Operand) -> int:
-        """The number of a value."""
-        return self._of[operand]
+        """The number of a value; one of its own for an output that its node does not have."""
+        found = self._of.get(operand)
+        if found is None:
+            found = self._of[operand] = len(self.first)
+            self.first.append(operand)
+        return found
 
     def value(self, operand: Operand) -> Value | None:
         """What is known of a value."""
@@ -58,7 +62,7 @@ class Numbering:
 
     def operands(self, number: int) -> list[int]:
         """The numbers of what a value is computed from."""
-        return [self._of[operand] for operand in self._nodes.operands[self.first[number][0]]]
+        return [self.of(operand) for operand in self._nodes.operands[self.first[number][0]]]
 
     def _add(self, node: int, operation: Operation | None) -> None:
         key: Hashable = ("node", node)

@@ -15,7 +15,7 @@ import absint
 from absint.lattices.value import Tensor
 from absint.questions.proofs.proof import Verdict
 from tests.absint.shapes.counts.models import MODELS
-from tests.models import parsed
+from tests.models import floats, model, node, parsed
 from tests.runs import Runs
 
 FEW: Final = {
@@ -129,3 +129,11 @@ def test_the_texts_say_what_is_counted() -> None:
     result = analysed("partition and join")
     assert [fresh.why for fresh in result.fresh_symbols] == ["count(m)", "count(n)"]
     assert "only a run decides count(n)" in str(result.explain("b", 0))
+
+
+def test_nodes_without_outputs_have_no_numbers_in_common() -> None:
+    silent = [node("Relu", ["x"], []), node("Add", ["x", "x"], [])]
+    made = model([*silent, node("NonZero", ["x"], ["y"])], [floats("x", "N")], ["y"])
+    result = absint.analyze(made)
+    assert str(result.shapes["y"]) == "[1, _d0]"
+    assert any("_d0" in str(found) for found in result.constraints)
