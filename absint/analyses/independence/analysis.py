@@ -211,7 +211,7 @@ class Independence(ForwardAnalysis[Claims]):
         return NONE not in slices and any(SHARED in one for one in slices)
 
     def _unchanged(self, head: int, found: Sequence[Claims], back: Sequence[Operand]) -> list[Claims]:
-        """What a Scan carries from row to row: claimed only where it does not change."""
+        """The values that a Scan carries; claimed only where no row changes them."""
         ends = list(back)
         for at, end in enumerate(ends):
             while self.nodes[end[0]].operator == "Identity":

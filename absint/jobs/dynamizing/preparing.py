@@ -238,7 +238,7 @@ class Request:
         self.promised = {name for name in self.sizes if "batch" in name.lower()}
         """The symbols that count rows: as the caller says, else as their names do."""
         self.assumed: set[str] = set()
-        """Those that may count rows, as no other symbol is said to."""
+        """The symbols that may count rows where nobody names one."""
         if rows:
             self.promised = {self._symbol_at(place_of(analysed, text, "--rows")) for text in rows}
         elif not self.promised:

@@ -11,7 +11,7 @@ from typing import Any
 
 import onnx
 import pytest
-from onnx import ModelProto, helper, numpy_helper
+from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 import absint
 from absint.questions.certificates import check
@@ -19,6 +19,8 @@ from tests.absint.questions.certificates.checking import checked, manifest_of, m
 from tests.jobs.forged_models import MODELS, accepted, differ, mutants
 
 TEXT = MODELS["everything"]
+CHOSEN = """(float[N, 4] x, bool c) => (y) {
+    y = If(c) <then_branch = t () => (a) { a = Relu(x) }, else_branch = e () => (b) { b = Abs(x) }> }"""
 Manifest = dict[str, Any]
 
 
@@ -143,6 +145,22 @@ def constant_with_input(model: ModelProto) -> None:
     named(model, "three").input.append("x")
 
 
+def body_with_more(model: ModelProto) -> None:
+    named(model, "q").attribute[0].g.output.add(name="e")
+
+
+def imported_twice(model: ModelProto) -> None:
+    model.opset_import.add(domain="ai.onnx", version=17)
+
+
+def outside(model: ModelProto) -> None:
+    tensor = next(item for item in model.graph.initializer if item.name == "heads")
+    del tensor.int64_data[:]
+    tensor.ClearField("raw_data")
+    tensor.data_location = TensorProto.EXTERNAL
+    tensor.external_data.add(key="location", value="../heads")
+
+
 def named(model: ModelProto, name: str, nodes: object = None) -> onnx.NodeProto:
     """The node with the output."""
     return next(n for n in (nodes or model.graph.node) if name in n.output)  # type: ignore[attr-defined]
@@ -170,6 +188,9 @@ CHANGES = [
     (twice, "two values of the model are called h"),
     (unused, "no output depends on step"),
     (constant_with_input, "a Constant takes nothing"),
+    (body_with_more, "its body has other numbers of inputs or outputs in the model"),
+    (imported_twice, "the model imports two versions of a domain"),
+    (outside, "its elements lie outside of the folder of the model"),
 ]
 
 
@@ -189,6 +210,16 @@ def test_a_changed_model_is_refused(
     else:
         assert problem is not None
         assert told in problem
+
+
+def test_a_branch_with_more_outputs_is_refused(tmp_path: Path) -> None:
+    model = model_of(CHOSEN)
+    onnx.save(model, tmp_path / "m.onnx")
+    absint.analyze(tmp_path / "m.onnx").certify().write(tmp_path / "c")
+    named(model, "y").attribute[0].g.output.add(name="a")
+    problem = accepted(tmp_path / "c", model, tmp_path)
+    assert problem is not None
+    assert "its branches have other numbers of outputs in the model" in problem
 
 
 def test_external_data_is_read(tmp_path: Path) -> None:
