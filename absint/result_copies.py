@@ -201,7 +201,7 @@ class Copies(Analysed):
 
         `passes` are some of `absint.jobs.simplifying.simplify.PASSES`; all of them if it is None. They are repeated
         until nothing changes. A comparison as of `absint.diff` proves that shapes and legal sizes are the same, within
-        `seconds`; nodes that stay for want of a proof are in `undone` of the answer. A node that may
+        `seconds`; nodes whose change is not proved are in `undone` of the answer. A node that may
         fail stays, unless `assume_legal` says that inputs are legal: then nodes that only fail go, and the answer has
         them as `dropped`. Where the analysis was given assumptions, equality holds where they do, and the metadata have
         them.

@@ -52,7 +52,7 @@ def simplify(
     absint simplify MODEL -o OUT batch=1                  equal at this size
 
     The copy runs where MODEL runs, and gives the same: a comparison as of `absint diff` proves shapes and legal sizes.
-    Nodes that stay for want of a proof are named. Nodes that may fail stay. OUT is complete or not written at all.
+    Nodes that may fail stay; so do those whose change is not proved, by name. OUT is complete or not written at all.
 
     Exit code: 0 if the copy is written; 1 if runs of the two differ.
     """

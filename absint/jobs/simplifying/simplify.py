@@ -177,7 +177,7 @@ class _Job:
         return Known(self._analysed)
 
     def proved(self) -> tuple[_Copy, list[str]]:
-        """The copy with as many changes as are proved, and the nodes that stay for want of a proof, with the open
+        """The copy with as many changes as are proved, and the nodes whose change is not proved, with the open
         point.
 
         Where the whole is not proved, halves of the nodes are tried, and halves of those that are not.
