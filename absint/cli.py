@@ -16,8 +16,7 @@ from typing import Final, TextIO
 import click
 from click.shell_completion import CompletionItem
 
-from absint.commands.command import BAD_INPUT, BROKEN_PIPE, FINE, INTERRUPTED
-from absint.commands.messages import tell
+from absint.commands.command import BAD_INPUT, BROKEN_PIPE, FINE, INTERRUPTED, tell
 from absint.errors import AbsintError, UsageError
 from absint.lattices.text.nearest import bounded, did_you_mean
 from absint.packages import distribution
@@ -65,7 +64,12 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
     },
 }
 """The commands and what they do, in the order of the help, under its headings. Each is a function of a module with its
-name, which is imported when it runs; its docstring begins with the same sentence."""
+name or that of `HOMES`, which is imported when it runs; its docstring begins with the same sentence."""
+HOMES: Final = {
+    "contract": "check", "site": "report", "equal": "prove", "policies": "study",
+    "export-queries": "study",
+}  # fmt: skip
+"""The modules of the commands that stand in that of another."""
 COMMANDS: Final[Mapping[str, str]] = {name: text for group in GROUPS.values() for name, text in group.items()}
 
 
@@ -112,8 +116,7 @@ class Commands(click.Group):
         if name not in COMMANDS:
             return None
         context.invoked_subcommand = name  # click says so later
-        name = name.replace("-", "_")
-        found = getattr(import_module(f"absint.commands.{name}"), name)
+        found = getattr(import_module(f"absint.commands.{HOMES.get(name, name)}"), name.replace("-", "_"))
         assert isinstance(found, click.Command)
         return found
 

@@ -14,7 +14,7 @@ from absint.result_questions import Questions
 
 if TYPE_CHECKING:
     from absint.questions.explain.fresh import FreshSymbol
-    from absint.solution.relations import Claimed
+    from absint.solution.naming import Claimed
     from absint.solver.constraints import Constraint, ConstraintSet
 
 
@@ -75,7 +75,7 @@ class Result(Questions, Copies):
     @property
     def claims(self) -> tuple[Claimed, ...]:
         """Relations that an unsound policy took for granted where dims broadcast."""
-        from absint.solution.relations import claims
+        from absint.solution.naming import claims
 
         return claims(self)
 

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from absint.questions.explain.explanation import Explanation
     from absint.questions.proofs.equivalence import AxisPlace, Equalities
     from absint.questions.proofs.evidence import Evidence
-    from absint.questions.proofs.proof import Proof
-    from absint.questions.proofs.provers import Given
+    from absint.questions.proofs.proof import Given, Proof
     from absint.questions.rows.answer import Rows
     from absint.questions.sizes.contracts import LegalSamples, SymbolFacts
     from absint.questions.sizes.neighbours import Nearest

@@ -2,9 +2,9 @@
 
 constraints   Constraint, ConstraintSet: relations with origin, guard and role, and how JSON has them
 subsets       relations that are connected by symbols, and minimal ones: cores, clauses, premises
-prove         Prover: do these constraints entail this relation? Normal form, facts, then Z3 on the connected slice
+prove         Prover: do these constraints entail this relation? Normal form, facts, then Z3 on the connected slice;
+              terms partitioned into classes of proved equality
 candidates    sizes to try, for every search
-equivalence   terms partitioned into classes of proved equality
 contracts/    the fewest, shortest clauses over input sizes
 nearest/      the sizes that meet relations and are nearest to given ones
 export/       constraint sets in the forms of other tools

@@ -25,11 +25,11 @@ from tests.test_architecture import MODULES, imports
 
 LIMITS: Final[Mapping[str, float]] = {
     "folders at the top of absint/": 13,
-    "lines of the product": 112_922,
+    "lines of the product": 112_500,
     "longest file, check.py apart": 400,
     "imports inside functions": 203,
     "blocks of imports for types": 94,
-    "lines of imports": 8_250,
+    "imports, % of lines": 7.0,
     "files that write documents by hand": 0,
     "files that catch what is undefined": 6,
     "files that start processes": 2,
@@ -115,7 +115,7 @@ def counts(found: Iterable[Source]) -> dict[str, float]:
         "longest file, check.py apart": max((source.lines for source in product if source.module != CHECK), default=0),
         "imports inside functions": sum(source.lazy for source in product),
         "blocks of imports for types": sum(source.for_types for source in product),
-        "lines of imports": sum(source.import_lines for source in product),
+        "imports, % of lines": round(100 * sum(s.import_lines for s in product) / sum(s.lines for s in product), 2),
         "files that write documents by hand": _files((s for s in product if s.module != CHECK), DOCUMENT),
         "files that catch what is undefined": _files(product, r"except \(?[^:]*\bUndefinedError"),
         "files that start processes": _files(product, r"^\s*(import|from) (subprocess|multiprocessing)\b"),

@@ -85,7 +85,7 @@ PLACES = {
     "networkx": ("absint/program/digraph.py",),
     "cvc5": ("absint/research/obligations/solving.py",),
     "distributed": ("absint/runs/distributed.py",),
-    "matplotlib": ("absint/research/study/tables.py", "absint/show/cost_plot.py"),
+    "matplotlib": ("absint/research/study/tables.py", "absint/show/costs.py"),
     "pytest": ("absint/pytest_plugin.py",),
     "onnx_shape_inference": ("absint/jobs/auditing/peer_process.py",),
     "yobx": ("absint/jobs/auditing/peer_process.py",),

@@ -51,7 +51,7 @@ FAMILIES: Final[Mapping[str, str]] = {
         signal: DFT STFT
         slicing: Slice
         contrib.com_microsoft: SimplifiedLayerNormalization
-        contrib.experimental: Affine Scale ParametricSoftplus ScaledTanh MemcpyFromHost MemcpyToHost DynamicSlice
+        contrib.extensions: Affine Scale ParametricSoftplus ScaledTanh MemcpyFromHost MemcpyToHost DynamicSlice
             ImageScaler Crop GivenTensorFill GRUUnit DisentangledAttention_TRT EfficientNMS_TRT
             MultilevelCropAndResize_TRT PyramidROIAlign_TRT
         contrib.sequence_models: CausalConvWithState
@@ -93,8 +93,7 @@ FAMILIES: Final[Mapping[str, str]] = {
             MatMulNBits MatMulBnb4 MatMulFpQ4 MatMulBlockQuantizedFp4Weight MatMulBlockQuantizedFp8Weight MatMulNBitsMlp
             MatMulNBitsQkv MoE QMoE
         contrib.quantised_layers: QLinearConcat QLinearSoftmax QEmbedLayerNormalization DynamicQuantizeLSTM
-            GatherBlockQuantized
-        contrib.quantised_products: QLinearAdd QLinearMul QLinearWhere QLinearSigmoid QLinearLeakyRelu QuantizeLinear
+            GatherBlockQuantized QLinearAdd QLinearMul QLinearWhere QLinearSigmoid QLinearLeakyRelu QuantizeLinear
             DequantizeLinear MulInteger ReduceSumInteger QGemm DynamicQuantizeMatMul MatMulIntegerToFloat
             MatMulInteger16 GemmFloat8 QOrderedMatMul SparseToDenseMatMul
         contrib.sequence_models: LinearAttention LinearAttentionGate GatedDeltaNet CausalConvWithState
@@ -119,7 +118,7 @@ FAMILIES: Final[Mapping[str, str]] = {
             SentencepieceDecoder BertTokenizerDecoder
     """,
     "TRT": """
-        contrib.experimental: EfficientNMS_TRT
+        contrib.extensions: EfficientNMS_TRT
     """,
     "com.microsoft.nchwc": """
         contrib.image_layouts: ReorderInput ReorderOutput AveragePool GlobalAveragePool GlobalMaxPool MaxPool Conv

@@ -26,8 +26,7 @@ from absint.lattices.value import Tensor
 from absint.program.lowered import Lowered
 from absint.program.nodes import Node
 from absint.program.steps import Gate, Operand
-from absint.shapes.cooperation import Advice, Cooperation, Finding, in_turns
-from absint.shapes.refinement import run as shapes_run
+from absint.shapes.refinement import Advice, Cooperation, Finding, in_turns, run as shapes_run
 from absint.shapes.rounds import Round, lasting
 from absint.solution.analysed import Analysed
 from absint.transfer.stated import Within

@@ -14,20 +14,9 @@ from typing import NamedTuple, cast
 from absint.analyses.advising import T, ValueAnalysis
 from absint.analyses.frame import Frame
 from absint.analyses.rows import Row
+from absint.program import steps
 from absint.program.folded import Body
-from absint.program.steps import (
-    Gate,
-    IfJoin,
-    LoopBody,
-    LoopExit,
-    LoopHead,
-    MapExit,
-    MapHead,
-    Operand,
-    ScanExit,
-    ScanHead,
-    Step,
-)
+from absint.program.steps import Operand
 
 
 class _Use(NamedTuple):
@@ -82,7 +71,7 @@ class BackwardAnalysis(ValueAnalysis[T]):
                 widths[producer] = max(widths[producer], output + 1)
         uses: list[list[_Use]] = [[] for _ in frame.nodes]
         for user, item in enumerate(frame.nodes):
-            backs = item.step.back if isinstance(item.step, LoopBody) else ()
+            backs = item.step.back if isinstance(item.step, steps.LoopBody) else ()
             for at, (producer, output) in enumerate((*item.operands, *backs)):
                 if producer >= 0:
                     uses[producer].append(_Use(output, user, widths[user] + at))
@@ -102,7 +91,7 @@ class BackwardAnalysis(ValueAnalysis[T]):
         if frame.is_alone:
             frame.visit(node, cast("Sequence[Sequence[Row]]", states))
         item, bottom, width = self.nodes[node], self.domain.bottom, self._widths[node]
-        backs = item.step.back if isinstance(item.step, LoopBody) else ()
+        backs = item.step.back if isinstance(item.step, steps.LoopBody) else ()
         if item.gate >= 0 and frame.is_closed(item.gate):
             return (bottom,) * (width + len(item.operands) + len(backs))
         outputs = self._needed(node, states)
@@ -130,40 +119,40 @@ class BackwardAnalysis(ValueAnalysis[T]):
                 outputs[output] = join(outputs[output], self.sink(node, output) if given is None else given)
         return outputs
 
-    def _step(self, node: int, step: Step, outputs: Sequence[T]) -> Iterator[T]:
+    def _step(self, node: int, step: steps.Step, outputs: Sequence[T]) -> Iterator[T]:
         """The needs of a step of its operands, then of what its body gives back."""
         operands, bottom = self.nodes[node].operands, self.domain.bottom
         match step:
-            case Gate():
+            case steps.Gate():
                 yield bottom  # the join needs the condition
-            case IfJoin():
+            case steps.IfJoin():
                 yield self.control(node, outputs)
                 width = len(step.branches(operands)[0])
                 for gate in (step.then_gate, step.else_gate):
                     closed = self.frame.is_closed(gate)
                     yield from ([bottom] * width if closed else outputs[:width])
-            case LoopHead(count=count):
+            case steps.LoopHead(count=count):
                 yield from (bottom, outputs[1], *outputs[2 : 2 + count])  # the exit needs the limit
                 yield from outputs[1 : 2 + count]
-            case LoopExit(count=count):
+            case steps.LoopExit(count=count):
                 control = self.control(node, outputs)
                 yield from (control, control, *outputs[:count], *[bottom] * count, control, *outputs[:count])
                 yield from self._parts(outputs[count:])
-            case ScanHead(settings=settings) if not settings.batched:
+            case steps.ScanHead(settings=settings) if not settings.batched:
                 yield from outputs[: settings.states]
                 yield from self._parts(outputs[settings.states : settings.states + settings.scans])
                 yield from outputs[: settings.states]
-            case ScanExit(settings=settings) if not settings.batched:
+            case steps.ScanExit(settings=settings) if not settings.batched:
                 states = outputs[: settings.states]
                 yield from (*states, *[bottom] * settings.scans, *[bottom] * settings.states, *states)
                 yield from self._parts(outputs[settings.states :])
-            case MapHead():
+            case steps.MapHead():
                 yield from self._parts(outputs)
-            case MapExit(count=count):
+            case steps.MapExit(count=count):
                 yield from [bottom] * count
                 yield from self._parts(outputs)
             case _:  # the form of opset 8 of Scan, whose states are slices too
-                backs = len(step.back) if isinstance(step, LoopBody) else 0
+                backs = len(step.back) if isinstance(step, steps.LoopBody) else 0
                 yield from [self.domain.top] * (len(operands) + backs)
 
     def _parts(self, needs: Sequence[T]) -> Iterator[T]:

@@ -18,20 +18,9 @@ from absint.analyses.frame import Frame
 from absint.analyses.queries import ElementBounds, Q, TripCount
 from absint.analyses.rows import Row, parts_of
 from absint.errors import UsageError
+from absint.program import steps
 from absint.program.folded import Body
-from absint.program.steps import (
-    Gate,
-    IfJoin,
-    LoopExit,
-    LoopHead,
-    LoopParts,
-    MapExit,
-    MapHead,
-    Operand,
-    ScanExit,
-    ScanHead,
-    Step,
-)
+from absint.program.steps import Operand
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -192,31 +181,31 @@ class ForwardAnalysis(ValueAnalysis[T]):
         width = max(1, len(item.outputs), item.step.width if item.step else 0)
         return width + len(self._spoken(node))
 
-    def _step(self, node: int, step: Step, states: Rows[T]) -> Iterator[T]:
+    def _step(self, node: int, step: steps.Step, states: Rows[T]) -> Iterator[T]:
         """The elements of the outputs of a branch or loop step."""
         operands = self.nodes[node].operands
         match step:
-            case Gate():
+            case steps.Gate():
                 yield from self._entered(node, operands[0], step.taken, states, (self.domain.top,))
-            case IfJoin():
+            case steps.IfJoin():
                 for then, other in zip(*step.branches(operands), strict=True):
                     yield self.domain.join(
                         self._from(step.then_gate, then, states), self._from(step.else_gate, other, states)
                     )
-            case LoopHead():
+            case steps.LoopHead():
                 yield from self._loop_head(node, step, operands, states)
-            case LoopExit(head=head):
+            case steps.LoopExit(head=head):
                 yield from self._loop_results(head, step.parts(operands), states)
                 yield from self._stacked(head, step.parts(operands).slices, states)
-            case ScanHead(settings=settings) if not settings.batched:
+            case steps.ScanHead(settings=settings) if not settings.batched:
                 yield from self._joined(operands[: settings.states], step.back, states)
                 yield from self._parts(operands[settings.states :], states)
-            case ScanExit(head=head, settings=settings) if not settings.batched:
+            case steps.ScanExit(head=head, settings=settings) if not settings.batched:
                 yield from (self._of(o, states) for o in step.parts(operands).inside)
                 yield from self._stacked(head, step.parts(operands).slices, states)
-            case MapHead():
+            case steps.MapHead():
                 yield from self._parts(operands, states)
-            case MapExit(head=head, count=count):
+            case steps.MapExit(head=head, count=count):
                 yield from self._stacked(head, operands[count:], states)
             case _:  # the form of opset 8 of Scan, whose states are slices too
                 yield from [self.domain.top] * max(1, len(self.nodes[node].outputs), step.width)
@@ -277,7 +266,7 @@ class ForwardAnalysis(ValueAnalysis[T]):
     def told(self, query: type[Q], node: int, output: int, row: Row) -> Iterator[Q]:
         if query is not TripCount:
             yield from super().told(query, node, output, row)
-        elif self._frame is not None and isinstance(self.nodes[node].step, LoopHead):
+        elif self._frame is not None and isinstance(self.nodes[node].step, steps.LoopHead):
             yield cast("Q", self.trips(node))
 
     def is_closed(self, row: Row) -> bool:
@@ -285,7 +274,7 @@ class ForwardAnalysis(ValueAnalysis[T]):
 
     # Loops
 
-    def _loop_head(self, node: int, step: LoopHead, operands: Sequence[Operand], states: Rows[T]) -> Iterator[T]:
+    def _loop_head(self, node: int, step: steps.LoopHead, operands: Sequence[Operand], states: Rows[T]) -> Iterator[T]:
         limit, condition, *starts = operands
         around = self.nodes[node].gate
         some_trip = limit[0] < 0 or self.ask(ElementBounds, limit).numbers[1] >= 1
@@ -304,7 +293,7 @@ class ForwardAnalysis(ValueAnalysis[T]):
             carried.append(self.domain.join(begun, given))
         yield from self._entered(node, condition, True, states, (self.trip_number(node), self.domain.top, *carried))
 
-    def _loop_results(self, head: int, parts: LoopParts[Operand], states: Rows[T]) -> Iterator[T]:
+    def _loop_results(self, head: int, parts: steps.LoopParts[Operand], states: Rows[T]) -> Iterator[T]:
         """The carried values after the last trip: those that the loop starts with if there is none, and those that the
         last trip gives back. Without a limit the condition ended the loop.
         """

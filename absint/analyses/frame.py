@@ -19,8 +19,7 @@ from absint.lattices.terms.expr import Expr
 from absint.lattices.value import BOTTOM, TOP, Value
 from absint.program.folded import Body
 from absint.program.graph import Program
-from absint.program.nodes import Node
-from absint.program.operations import Callee
+from absint.program.nodes import Callee, Node
 from absint.program.steps import Gate, LoopBody, LoopHead, Operand
 from absint.shapes.analysis import ShapeAnalysis
 from absint.shapes.interpretation import Interpretation

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 import click
 
 from absint.api import Refine, analyze
-from absint.commands.command import shared
-from absint.commands.messages import logged, tell
+from absint.commands.command import logged, shared, tell
 from absint.commands.models import read_model
 from absint.diagnostics import Diagnostic, Severity
 from absint.errors import AbsintError, UsageError

@@ -10,8 +10,7 @@ import click
 
 from absint.api import Refine
 from absint.commands.analysis import Settings, analysed, analysis_options, policy_option
-from absint.commands.command import FINE, NO, Command
-from absint.commands.messages import status
+from absint.commands.command import FINE, NO, Command, status
 from absint.commands.models import models_argument
 from absint.questions.claims.judging import refused
 from absint.shapes.sizes import Sizes

@@ -9,16 +9,8 @@ from contextlib import nullcontext
 
 import click
 
-from absint.commands.analysis import (
-    Settings,
-    analysed,
-    assume_option,
-    no_load_option,
-    policy_option,
-    settings_options,
-)
-from absint.commands.command import FINE, Command
-from absint.commands.messages import say, tell
+from absint.commands.analysis import Settings, analysed, assume_option, no_load_option, policy_option, settings_options
+from absint.commands.command import FINE, Command, say, tell
 from absint.commands.models import STANDARD_INPUT, models_argument, read_model
 from absint.errors import UsageError
 from absint.jobs.copies.dialects import MergePolicy, Style

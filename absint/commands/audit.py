@@ -10,8 +10,7 @@ from typing import cast
 import click
 
 from absint.commands.analysis import Settings, analysed, analysis_options, check_seconds, rlimit_option, warm_up
-from absint.commands.command import FINE, NO, UNDECIDED, Command
-from absint.commands.messages import status
+from absint.commands.command import FINE, NO, UNDECIDED, Command, status
 from absint.commands.models import models_argument
 from absint.jobs.auditing import Audit, Judgement, judge
 from absint.jobs.auditing.sources import SECONDS, asked, check_names

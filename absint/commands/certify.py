@@ -5,8 +5,7 @@ from __future__ import annotations
 import click
 
 from absint.commands.analysis import Settings, analysed, analysis_options, check_seconds
-from absint.commands.command import FINE, UNDECIDED, Command
-from absint.commands.messages import counted
+from absint.commands.command import FINE, UNDECIDED, Command, counted
 from absint.commands.models import models_argument
 from absint.errors import UsageError
 from absint.questions.certificates.certificate import certify as certified

@@ -8,8 +8,7 @@ import click
 
 from absint.analyses.liveness import InputPolicy, ViewPolicy
 from absint.commands.analysis import Settings, analysed, analysis_options
-from absint.commands.command import FINE, Command
-from absint.commands.messages import say, status
+from absint.commands.command import FINE, Command, say, status
 from absint.commands.models import models_argument
 from absint.commands.sizes import read_sizes
 from absint.diagnostics import Severity
@@ -19,8 +18,7 @@ from absint.questions.costs.cost import Cost, Quantity
 from absint.questions.costs.memory import Memory
 from absint.result import Result
 from absint.shapes.sizes import Sizes, spelled
-from absint.show.cost_plot import check_form, check_symbol, curves, write_plot
-from absint.show.costs import document, report
+from absint.show.costs import check_form, check_symbol, curves, document, report, write_plot
 from absint.show.text import answer
 
 

@@ -7,8 +7,7 @@ import sys
 import click
 
 from absint.commands.analysis import Settings, analysed, analysis_options, no_load_option, output_options, warm_up
-from absint.commands.command import FINE, NO, UNDECIDED, Command
-from absint.commands.messages import status
+from absint.commands.command import FINE, NO, UNDECIDED, Command, status
 from absint.commands.sizes import read_axes, read_places
 from absint.lattices.limits import LONG, Limits
 from absint.show import dynamizing as report

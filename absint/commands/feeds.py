@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from absint.commands.analysis import Settings, analysed
-from absint.commands.messages import status
+from absint.commands.command import status
 from absint.result import Result
 from absint.runs.run import RunError, differences, load_feeds, run
 from absint.show.feeds import FED, Fed, report

@@ -11,8 +11,7 @@ from typing import Final, TypeVar, cast
 import click
 
 from absint.commands.analysis import Settings, analysed, analysis_options, no_load_option, output_options
-from absint.commands.command import FINE, NO, UNDECIDED, Command
-from absint.commands.messages import status
+from absint.commands.command import FINE, NO, UNDECIDED, Command, status
 from absint.commands.models import models_argument
 from absint.errors import UsageError
 from absint.jobs.freezing.sizes import IllegalSizesError

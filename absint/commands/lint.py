@@ -9,8 +9,7 @@ from pathlib import Path
 import click
 
 from absint.commands.analysis import check_seconds, format_option, jobs_option, memory_option, scheduler_option
-from absint.commands.command import FINE, NO, Command
-from absint.commands.messages import counted, say
+from absint.commands.command import FINE, NO, Command, counted, say
 from absint.errors import UsageError
 from absint.jobs.linting import LintResult, Settings, find_settings, lint as run
 from absint.jobs.linting.finding import RULES, LintRule

@@ -15,8 +15,7 @@ from typing import NamedTuple, TypeVar, cast
 
 import click
 
-from absint.commands.command import BAD_INPUT, shared, worst
-from absint.commands.messages import collapsed, say, tell
+from absint.commands.command import BAD_INPUT, collapsed, say, shared, tell, worst
 from absint.commands.sizes import is_size, read_sizes, trimmed
 from absint.errors import AbsintError, ModelError, UsageError
 from absint.lattices.text.escapes import excerpt, json_text

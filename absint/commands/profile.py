@@ -5,8 +5,7 @@ from __future__ import annotations
 import click
 
 from absint.commands.analysis import Settings, analysed, analysis_options, warm_up
-from absint.commands.command import FINE, NO, UNDECIDED, Command
-from absint.commands.messages import status, tell
+from absint.commands.command import FINE, NO, UNDECIDED, Command, status, tell
 from absint.commands.models import models_argument
 from absint.commands.sizes import read_profiles
 from absint.jobs.profiles.making import WantedSizes

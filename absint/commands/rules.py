@@ -12,8 +12,7 @@ from pathlib import Path
 import click
 
 from absint.commands.analysis import check_seconds, format_option
-from absint.commands.command import FINE, NO, UNDECIDED, Command
-from absint.commands.messages import counted
+from absint.commands.command import FINE, NO, UNDECIDED, Command, counted
 from absint.errors import UsageError
 from absint.lattices.text.escapes import plain
 from absint.model.writing import check_target, write_file

@@ -7,8 +7,7 @@ import sys
 import click
 
 from absint.commands.analysis import Settings, analysed, analysis_options, no_load_option, output_options
-from absint.commands.command import FINE, NO, Command
-from absint.commands.messages import status
+from absint.commands.command import FINE, NO, Command, status
 from absint.commands.models import models_argument
 from absint.errors import UsageError
 from absint.jobs.simplifying.running import apart

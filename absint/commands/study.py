@@ -1,21 +1,28 @@
-"""`absint study`."""
+"""`absint study`, `absint export-queries` and `absint policies`."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Final
 
 import click
 
 from absint.commands.analysis import check_seconds, format_option, jobs_option, memory_option, scheduler_option
-from absint.commands.command import FINE, NO, UNDECIDED, Command, Option
-from absint.commands.messages import counted
+from absint.commands.command import FINE, NO, UNDECIDED, Command, Option, counted
 from absint.errors import UsageError
+from absint.lattices.text.escapes import plain
+from absint.lattices.text.sheets import Line, plural
+from absint.lattices.unify import POLICIES
 from absint.model.writing import write_files
-from absint.research.study import Study, study as run_study, tables
+from absint.research.study import Study, smtlib_export, study as run_study, tables
+from absint.research.study.queries import DENIED
+from absint.research.study.solvers import SOLVERS, Checked, check
 from absint.research.study.tables import write_plots
-from absint.runs.distributed import check_scheduler
+from absint.runs.distributed import check_scheduler, cores
+from absint.show import policies as report
 from absint.show.study import notes, show
-from absint.show.text import write
+from absint.show.text import answer, write
 
 sources_option = click.option(
     "--source",
@@ -98,7 +105,7 @@ def study(
         )
     if out is not None:
         _write(found, Path(out), plots)
-    _print(found, form)
+    _print_study(found, form)
     if any(row.refuted for row in found.table if row.source == "policy sound"):
         return NO
     return UNDECIDED if found.lost else FINE
@@ -117,7 +124,7 @@ def _write(found: Study, out: Path, plots: str | None) -> None:
         write_plots(table, out, plots)
 
 
-def _print(found: Study, form: str) -> None:
+def _print_study(found: Study, form: str) -> None:
     if form == "csv":
         click.echo(tables.to_csv(found.table), nl=False)
     elif form == "json":
@@ -125,3 +132,135 @@ def _print(found: Study, form: str) -> None:
     else:
         show(found.table)
         write(notes(found))
+
+
+_SHOWN: Final = 5
+
+
+@click.command("export-queries", cls=Command)
+@click.argument("folder", metavar="DIR")
+@click.option("-o", "--output", "--out", "out", cls=Option, metavar="OUT", help="The folder to write to.")
+@sources_option
+@jobs_option
+@seconds_option
+@scheduler_option
+@click.option("--check", "checked", is_flag=True, help="Ask z3 and cvc5 about every file.")
+@click.option("--limit", type=float, default=10.0, help="Time limit of a solver for one file.")
+@format_option("csv")
+def export_queries(
+    folder: str,
+    out: str | None,
+    sources: tuple[str, ...],
+    jobs: int | None,
+    seconds: float,
+    scheduler: str | None,
+    checked: bool,
+    limit: float,
+    form: str,
+) -> int:
+    """Write the queries behind a study of DIR as SMT-LIB files.
+
+    A file holds the premises of a model and the negation of an equality that somebody claims. Its status is known:
+    unsat if the equality is proved, sat if the premises do not entail it. Equal texts are one file; index.json says
+    which claims of which models it stands for.
+
+    With --check, z3 and cvc5 are asked about every file. If DIR is an export itself, nothing is written.
+
+    Exit code: 1 if a solver contradicts the other, a status, or what was found here; else 0.
+    """
+    check_seconds(seconds)
+    check_seconds(limit, "--limit")
+
+    found: smtlib_export.Export | None = None
+    if out is None:
+        if not (checked and smtlib_export.is_export(Path(folder))):
+            raise UsageError("--output is missing: name the folder to write to, or give an export as DIR with --check")
+        target = Path(folder)
+    else:
+        target = Path(out)
+        smtlib_export.check_folder(target)
+        check_scheduler(scheduler)
+        with counted("pairs") as advance:
+            found = smtlib_export.export(
+                folder, sources=sources, jobs=jobs, seconds=seconds, scheduler=scheduler, progress=advance
+            )
+        smtlib_export.write_export(found, target)
+    statuses = smtlib_export.read_index(target)
+    answers = _checked(target, statuses, limit, jobs) if checked else []
+    if form == "csv":
+        click.echo(_csv(statuses, answers), nl=False)
+    else:
+        _print(found, answers, checked, form)
+    denied = found is not None and DENIED in found.left_out
+    return NO if denied or not all(answer.agrees for answer in answers) else FINE
+
+
+def _checked(folder: Path, statuses: Mapping[str, str], limit: float, jobs: int | None) -> list[Checked]:
+    answers = []
+    with counted("files") as advance:
+        for answer in check(folder, statuses, seconds=limit, jobs=jobs or cores()):
+            answers.append(answer)
+            if advance is not None:
+                advance(len(answers), len(statuses), answer.file)
+    return sorted(answers, key=lambda answer: answer.file)
+
+
+def _print(found: smtlib_export.Export | None, answers: Sequence[Checked], checked: bool, form: str) -> None:
+    if form == "json":
+        click.echo(smtlib_export.EXPORT_QUERIES.text((found, answers if checked else None)))
+        return
+
+    if found is not None:
+        write(_exported(found))
+    if checked:
+        write(_agreement(answers))
+
+
+def _csv(statuses: Mapping[str, str], answers: Sequence[Checked]) -> str:
+    """One line a file; verdicts are empty where nobody was asked."""
+    verdicts = {answer.file: answer.verdicts for answer in answers}
+    rows = ([file, status, *(verdicts.get(file, {}).get(s, "") for s in SOLVERS)] for file, status in statuses.items())
+    return "".join(f"{','.join(row)}\n" for row in (["file", "status", *SOLVERS], *rows))
+
+
+def _exported(found: smtlib_export.Export) -> Iterator[Line]:
+    files = len(found.entries)
+    yield Line(
+        f"{files:,} {plural('file', files)}: {found.count('unsat'):,} unsat, {found.count('sat'):,} sat; "
+        f"they stand for {found.claims:,} claims"
+    )
+    for reason, count in found.left_out.items():
+        yield Line(f"left out: {count:,} {plural('claim', count)} {reason}")
+    for failure in found.failures[:_SHOWN]:
+        yield Line(plain(failure), "yellow")
+    if len(found.failures) > _SHOWN:
+        yield Line(f"and {len(found.failures) - _SHOWN:,} more failures, see index.json", "yellow")
+
+
+def _agreement(answers: Sequence[Checked]) -> Iterator[Line]:
+    decided = sum(answer.decided for answer in answers)
+    yield Line(f"{' and '.join(SOLVERS)} both decide {decided:,} of {len(answers):,} {plural('file', len(answers))}")
+    for solver in SOLVERS:
+        open_ = [answer.file for answer in answers if answer.verdicts[solver] == "unknown"]
+        if open_:
+            more = f", and {len(open_) - _SHOWN:,} more" if len(open_) > _SHOWN else ""
+            yield Line(f"{solver} does not decide {', '.join(open_[:_SHOWN])}{more}")
+    wrong = [answer for answer in answers if not answer.agrees]
+    for one in wrong:
+        said = ", ".join(f"{name} says {verdict}" for name, verdict in one.verdicts.items())
+        yield Line(f"{one.file}: {said}, its status is {one.status}", "bold red")
+    if not wrong:
+        yield Line("no verdict contradicts another or a status")
+
+
+@click.command(cls=Command)
+@format_option()
+def policies(form: str) -> int:
+    """List the unification policies.
+
+    A policy says which of two dims is shown where a rule must choose. "sound" claims what every run shows; the others
+    do as other tools do, so that their claims can be counted and judged: see --policy of analyze, explain, annotate and
+    audit, absint study, and docs/policies.md.
+    """
+    answer(form, lambda: report.DOCUMENT.text(POLICIES.values()), report.report)
+    return FINE

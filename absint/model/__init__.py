@@ -10,10 +10,9 @@ protos          names, domains, graphs, captured values and attributes of messag
 declared_types  declared types as abstract values; inputs and tensors that no runtime accepts
 dtypes          element types of array libraries
 definitions     names of long dims in the metadata of an annotated model
-initialisers    tensors as abstract values; weights: their ranges
+initialisers    tensors as abstract values, and the lengths of their data; weights: their ranges
 schemas         output types and function bodies of operators; signatures: the types that they take and give
 registry        the schemas of the installed onnx as data, read from a table of its version
 inference       what onnx's inference refuses (inference_process), asked without the data of large tensors
 differences     between a model and its annotated copy; onnx_package: onnx without what it imports
-lengths         of the data that tensors have, should have, and can have
 """

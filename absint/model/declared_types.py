@@ -13,8 +13,7 @@ from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, const
 from absint.lattices.terms.intern import Kept
 from absint.lattices.text.dim_params import is_unknown, read_dim_param
 from absint.lattices.value import TOP, AnyTensor, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
-from absint.model.initialisers import dtype_of, lacks_data
-from absint.model.lengths import has_another_length, oversize
+from absint.model.initialisers import dtype_of, has_another_length, lacks_data, oversize
 from absint.model.wire.tensors import Tensor as ReadTensor
 
 if TYPE_CHECKING:

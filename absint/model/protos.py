@@ -11,8 +11,7 @@ from absint.lattices.contents import MAX_ELEMENTS
 from absint.lattices.shape import Shape
 from absint.lattices.value import Tensor
 from absint.model.declared_types import read_type
-from absint.model.initialisers import dtype_of
-from absint.model.lengths import has_another_length
+from absint.model.initialisers import dtype_of, has_another_length
 from absint.model.wire import kinds
 from absint.model.wire.graphs import Attribute
 from absint.model.wire.tensors import EXTERNAL

@@ -1,15 +1,14 @@
 """The lowered program, as data: one graph for the main graph, all subgraphs and all inlined functions.
 
     graph       Program, Scope; digraph is the program for NetworkX
-    nodes       Node, and the columns in which the nodes of a program lie
-    operations  what equal operator instances share, interned
+    nodes       Node, the columns in which the nodes of a program lie, and the operations that equal nodes share
     steps       what If, Loop, Scan and SequenceMap become, as data: gates, heads, joins and exits
 
 From a model to a program:
 
     lowering          walks the bodies; lowering_control lowers control flow, and sees a Lowerer of lowered
     again             a variant of a model, lowered as the model was
-    lowered           Lowered, the program with what the model declares; bodies and calls under way
+    lowered           Lowered, the program with the types that the author declares; bodies and calls under way
     sources           inputs and initialisers as nodes
     legality          names, imports and versions for which loaders refuse a model
     instances         which operation an operator instance gets, also in a function of other opsets
@@ -18,6 +17,4 @@ From a model to a program:
     folded            calls that stay one node, with a program of their own; functions named as operators
     rules             which rule an operator gets
     limits, report    deadlines and node budgets; diagnostics of lowering
-
-Beside it: declarations, the types that the author gives values.
 """

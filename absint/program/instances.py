@@ -15,7 +15,7 @@ from absint.model.protos import decode_attribute, is_elsewhere
 from absint.model.schemas import Departures, Form
 from absint.model.signatures import Signature
 from absint.model.wire.kinds import TENSOR
-from absint.program.operations import INTERNED, MAX_OPERATIONS, Operation
+from absint.program.nodes import INTERNED, MAX_OPERATIONS, Operation
 from absint.program.report import Report
 from absint.program.rules.lookup import Lookup, newer_opset
 from absint.transfer.families import shipped

@@ -18,15 +18,13 @@ from absint.model.load import Loaded, unreadable_texts
 from absint.model.protos import Captures, attribute_key, domain_of, outputs_key, resolved
 from absint.model.wire.fields import MalformedError
 from absint.model.wire.graphs import Node as ReadNode
-from absint.program.declarations import declared_shapes
 from absint.program.folded import FOLDED, Body, Functions, Task, called, doubtful, undecided
 from absint.program.graph import Program, Scope
 from absint.program.instances import Instances, in_function
 from absint.program.legality import Label, check_inputs, check_model, check_name, check_node, of_caller
 from absint.program.limits import Watch
-from absint.program.lowered import Call, Declaring, Frame, Lowered, place_of
-from absint.program.nodes import Node, Path
-from absint.program.operations import INTERNED, NO_OTHERS, Operation, Versions, versions_of
+from absint.program.lowered import Call, Declaring, Frame, Lowered, declared_shapes, place_of
+from absint.program.nodes import INTERNED, NO_OTHERS, Node, Operation, Path, Versions, versions_of
 from absint.program.report import Report
 from absint.program.rules.lookup import Lookup
 from absint.program.shared_prefix import SharedPrefix

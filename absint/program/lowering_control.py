@@ -12,25 +12,10 @@ from absint.model import schemas
 from absint.model.declared_types import read_type
 from absint.model.protos import declared_rank
 from absint.model.wire.kinds import GRAPH
+from absint.program import steps
 from absint.program.lowered import Call, Lowerer
-from absint.program.nodes import Node
-from absint.program.operations import Operation
-from absint.program.steps import (
-    ABSENT,
-    LOWERED,
-    Gate,
-    IfJoin,
-    LoopBody,
-    LoopExit,
-    LoopHead,
-    MapExit,
-    MapHead,
-    Operand,
-    ScanError,
-    ScanExit,
-    ScanHead,
-    ScanSettings,
-)
+from absint.program.nodes import Node, Operation
+from absint.program.steps import Operand
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
 from absint.transfer.semantics import ONNX
@@ -88,7 +73,7 @@ def _marked(
 def lower_control(lowerer: Lowerer, call: Call) -> None:
     """Lower an instance of one of `absint.program.steps.LOWERED`."""
     graphs = {a.name: a.g for a in call.attributes if a.type == GRAPH}
-    missing = [name for name in LOWERED[call.node.op_type] if name not in graphs]
+    missing = [name for name in steps.LOWERED[call.node.op_type] if name not in graphs]
     if missing:
         lowerer.report.error("missing-attribute", call.place, f"attribute {missing[0]!r} (a graph) is missing")
         lowerer.opaque(call)
@@ -96,7 +81,7 @@ def lower_control(lowerer: Lowerer, call: Call) -> None:
     if call.node.op_type != "SequenceMap" and ("" in call.outputs):
         lowerer.report.fault("empty-name", call.place, "each of its outputs must have a name", documents=False)
     form = schemas.form("", call.node.op_type, _version(call))
-    given = [None if operand == ABSENT else operand for operand in call.operands]
+    given = [None if operand == steps.ABSENT else operand for operand in call.operands]
     wrong = None if form is None else form.refused_arity(given, len(call.outputs))
     if wrong is not None:
         lowerer.report.fault("ill-formed", call.place, wrong)
@@ -123,8 +108,8 @@ def _optional(call: Call) -> int:
 
 
 def _lower_if(lowerer: Lowerer, call: Call, graphs: Mapping[str, GraphMessage]) -> None:
-    condition = call.operands[0] if call.operands else ABSENT
-    gates = Gate(taken=True), Gate(taken=False)
+    condition = call.operands[0] if call.operands else steps.ABSENT
+    gates = steps.Gate(taken=True), steps.Gate(taken=False)
     then_gate, else_gate = (lowerer.add_step(call, [condition], gate, inner=True) for gate in gates)
 
     def close(then_results: list[Operand], else_results: list[Operand]) -> None:
@@ -134,7 +119,9 @@ def _lower_if(lowerer: Lowerer, call: Call, graphs: Mapping[str, GraphMessage]) 
             return
         infos = (*graphs["then_branch"].output, *graphs["else_branch"].output)
         types = tuple(read_type(info.type) for info in infos)
-        join = lowerer.add_step(call, [condition, *then_results, *else_results], IfJoin(then_gate, else_gate, types))
+        join = lowerer.add_step(
+            call, [condition, *then_results, *else_results], steps.IfJoin(then_gate, else_gate, types)
+        )
         for node, gate in zip((then_gate, else_gate), gates, strict=True):
             lowerer.program.complete(node, changed(gate, join=join))
 
@@ -152,7 +139,7 @@ def _lower_if(lowerer: Lowerer, call: Call, graphs: Mapping[str, GraphMessage]) 
 
 
 def _lower_loop(lowerer: Lowerer, call: Call, body: GraphMessage) -> None:
-    operands = call.operands + [ABSENT] * (2 - len(call.operands))
+    operands = call.operands + [steps.ABSENT] * (2 - len(call.operands))
     carried = len(operands) - 2
     if len(body.input) != carried + 2 or not max(carried, len(call.outputs)) < len(body.output):
         lowerer.report.error("loop-arity", call.place, "the body's inputs or outputs do not fit the loop's")
@@ -163,9 +150,9 @@ def _lower_loop(lowerer: Lowerer, call: Call, body: GraphMessage) -> None:
         lowerer.report.fault("loop-arity", call.place, text, documents=False)
     ranks = tuple(declared_rank(info.type) for info in body.input)
     types = tuple(read_type(info.type) for info in body.input)
-    condition = types[1] if operands[1] == ABSENT else None
+    condition = types[1] if operands[1] == steps.ABSENT else None
     stated = condition.dtype if isinstance(condition, Tensor) else DType.UNDEFINED
-    head_step = LoopHead(carried, ranks, types, DType.BOOL if stated is DType.UNDEFINED else stated)
+    head_step = steps.LoopHead(carried, ranks, types, DType.BOOL if stated is DType.UNDEFINED else stated)
     head = lowerer.add_step(call, list(operands), head_step, inner=True)
     bindings = {info.name: (head, index) for index, info in enumerate(body.input)}
 
@@ -175,7 +162,7 @@ def _lower_loop(lowerer: Lowerer, call: Call, body: GraphMessage) -> None:
         declared = [info.type for info in body.output[carried + 1 :]]
         ranks, types = tuple(map(declared_rank, declared)), tuple(map(read_type, declared))
         inputs = [*operands, *((head, 2 + k) for k in range(carried)), *results]
-        lowerer.add_step(call, inputs, LoopExit(head, carried, ranks, types))
+        lowerer.add_step(call, inputs, steps.LoopExit(head, carried, ranks, types))
 
     lowerer.body(body, call, "body", head, bindings, done)
 
@@ -191,14 +178,14 @@ def _lower_scan(lowerer: Lowerer, call: Call, body: GraphMessage) -> None:
         return
     operands = call.operands[1:] if batched else call.operands
     try:
-        settings = ScanSettings.read(lowerer.decoded(call.attributes), len(operands), len(call.outputs), batched)
+        settings = steps.ScanSettings.read(lowerer.decoded(call.attributes), len(operands), len(call.outputs), batched)
         if len(body.input) != len(operands) or len(body.output) != len(call.outputs):
-            raise ScanError("the body's inputs or outputs do not fit the scan's")
-    except ScanError as error:
+            raise steps.ScanError("the body's inputs or outputs do not fit the scan's")
+    except steps.ScanError as error:
         lowerer.report.error("scan-arity", call.place, str(error))
         lowerer.opaque(call)
         return
-    head_step = ScanHead(settings)
+    head_step = steps.ScanHead(settings)
     head = lowerer.add_step(call, list(operands), head_step, inner=True)
     bindings = {info.name: (head, index) for index, info in enumerate(body.input)}
 
@@ -207,7 +194,7 @@ def _lower_scan(lowerer: Lowerer, call: Call, body: GraphMessage) -> None:
         _close(lowerer, head, head_step, results[: settings.states])
         inputs = [*operands, *((head, k) for k in range(settings.states)), *results]
         types = tuple(read_type(info.type) for info in (*body.input, *body.output))
-        lowerer.add_step(call, inputs, ScanExit(head, settings, types))
+        lowerer.add_step(call, inputs, steps.ScanExit(head, settings, types))
 
     lowerer.body(body, call, "body", head, bindings, done)
 
@@ -217,19 +204,19 @@ def _lower_map(lowerer: Lowerer, call: Call, body: GraphMessage) -> None:
         lowerer.report.error("map-arity", call.place, "the body's inputs or outputs do not fit the map's")
         lowerer.opaque(call)
         return
-    head_step = MapHead(len(call.operands))
+    head_step = steps.MapHead(len(call.operands))
     head = lowerer.add_step(call, list(call.operands), head_step, inner=True)
     bindings = {info.name: (head, index) for index, info in enumerate(body.input)}
 
     def done(results: list[Operand]) -> None:
         _close(lowerer, head, head_step, [])
         types = tuple(read_type(info.type) for info in body.output)
-        lowerer.add_step(call, [*call.operands, *results], MapExit(head, len(call.operands), types))
+        lowerer.add_step(call, [*call.operands, *results], steps.MapExit(head, len(call.operands), types))
 
     lowerer.body(body, call, "body", head, bindings, done)
 
 
-def _close(lowerer: Lowerer, head: int, step: LoopBody, back: list[Operand]) -> None:
+def _close(lowerer: Lowerer, head: int, step: steps.LoopBody, back: list[Operand]) -> None:
     """Complete the head of a loop whose body has just been lowered."""
     program = lowerer.program
     program.complete(head, changed(step, first=head, last=len(program.nodes) - 1, back=tuple(back)))

@@ -20,7 +20,7 @@ from absint.lattices.records import NamedTuple
 from absint.model.protos import HOLDING, attribute_key
 from absint.model.wire.kinds import GRAPH, GRAPHS, TENSOR
 from absint.model.wire.read_nodes import Nodes as ReadNodes
-from absint.program.operations import Operation, Versions
+from absint.program.nodes import Operation, Versions
 from absint.program.steps import Operand
 
 if TYPE_CHECKING:

@@ -9,6 +9,6 @@ loading     loads a model and does not run it: the shapes that a runtime finds
 arrays      real tensors as users pass them
 statements  an abstract value taken apart into statements about a real one, each a row of a comparison
 comparison  a solution compared with a run; shown_sizes are those that the tensors show
-worker      a process under the memory limit of runs, which allowance tells
-pool        many of them, and the jobs that they share; distributed: these, or a Dask cluster
+pool        processes under the memory limit of runs, which allowance tells, and jobs that many share; distributed:
+            these, or a Dask cluster
 """

@@ -16,7 +16,7 @@ from absint.runs.shown_sizes import ShownSizes
 from absint.runs.statements import Row, Statement, Statements
 from absint.solution.analysed import Analysed
 from absint.solution.constraints import constraints
-from absint.solution.relations import Claimed, claims
+from absint.solution.naming import Claimed, claims
 from absint.solver.constraints import Constraint
 
 _SHOWN: Final = 20

@@ -14,8 +14,7 @@ from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from absint.errors import UsageError
-from absint.runs.pool import Done, Finished, Job, build, do, run, worker_for
-from absint.runs.worker import Worker
+from absint.runs.pool import Done, Finished, Job, Worker, build, do, run, worker_for
 from absint.shapes.memo.gc_pause import uncollected
 
 if TYPE_CHECKING:

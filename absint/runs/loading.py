@@ -17,8 +17,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from absint.packages import is_installed
+from absint.runs.pool import Worker
 from absint.runs.process import ProcessError
-from absint.runs.worker import Worker
 
 if TYPE_CHECKING:
     import onnxruntime

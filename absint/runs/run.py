@@ -27,9 +27,9 @@ from absint.packages import is_installed
 from absint.runs.allowance import explained
 from absint.runs.arrays import check_names
 from absint.runs.loading import PREFIX
+from absint.runs.pool import ask_once
 from absint.runs.process import ProcessError
 from absint.runs.session import Handed, Outcome, execute
-from absint.runs.worker import ask_once
 from absint.shapes.inputs import InputElement
 from absint.shapes.sizes import check_number, facts_of
 

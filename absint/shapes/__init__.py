@@ -14,8 +14,7 @@ counts/         sizes that data decide, related by masks and value numbers, for 
 inputs          symbols of the graph inputs and of their elements
 input_shapes    shapes that a caller states for inputs without one
 refinement      requirements of one round become facts of the next; rounds: what a round is, teaches and leaves open;
-                choosing: choices that facts settle
-cooperation     what other analyses tell this one, and both in turns
+                choosing: choices that facts settle; what other analyses tell this one, and both in turns
 policies        one run under another tool's choice between two dims
 sizes           sizes, ranges, shapes and assumptions that a caller gives, read against the inputs
 names           printed names of fresh symbols; timings: times of phases and rules

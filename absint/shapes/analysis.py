@@ -20,11 +20,10 @@ from absint.lattices.unify import SOUND, UnificationPolicy
 from absint.lattices.value import BOTTOM, TOP, Tensor, Value
 from absint.program.graph import Program
 from absint.program.limits import UNFINISHED
-from absint.program.operations import Operation
+from absint.program.nodes import Operation
 from absint.shapes.application import computed, typed
 from absint.shapes.interpretation import Interpretation, Transfer
-from absint.shapes.memo.cache import memo_of
-from absint.shapes.memo.reuse import FirstRound
+from absint.shapes.memo.cache import FirstRound, memo_of
 from absint.shapes.summaries import RuleSummary, State
 from absint.shapes.sweep import is_constant, swept
 from absint.transfer.stated import PossibleFailure

@@ -21,11 +21,10 @@ from absint.lattices.shape import Shape
 from absint.lattices.terms.intern import remembered
 from absint.lattices.value import BOTTOM, TOP, Tensor, Value
 from absint.model import schemas
-from absint.model.lengths import oversize, too_many
+from absint.model.initialisers import oversize, too_many
 from absint.program.folded import Body
 from absint.program.limits import RULE_FAILED, UNFINISHED, WITHOUT_RULE
-from absint.program.nodes import Node
-from absint.program.operations import Callee, Operation
+from absint.program.nodes import Callee, Node, Operation
 from absint.shapes.calls import summary_of
 from absint.shapes.cases import by_cases, is_chosen
 from absint.shapes.evaluation import EXACT, evaluated

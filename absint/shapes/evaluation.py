@@ -14,7 +14,7 @@ from absint.lattices.contents import is_small
 from absint.lattices.dtype import DType
 from absint.lattices.value import Tensor, Value
 from absint.packages import is_installed, missing
-from absint.program.operations import Operation
+from absint.program.nodes import Operation
 
 COMPARING: Final = frozenset({"ArgMax", "ArgMin", "Compress", "GatherND", "TopK", "Unique"})
 """Operators that only compare or move floats."""

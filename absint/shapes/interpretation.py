@@ -19,11 +19,10 @@ from absint.lattices.unify import UnificationPolicy
 from absint.lattices.value import BOTTOM, Value
 from absint.lattices.value_lattice import VALUES
 from absint.program.graph import Program
-from absint.program.operations import Callee, Operation
+from absint.program.nodes import Callee, Operation
 from absint.program.steps import ABSENT, Operand
-from absint.shapes.memo.cache import Memo, Results
+from absint.shapes.memo.cache import FirstRound, Memo, Results
 from absint.shapes.memo.known_facts import assuming
-from absint.shapes.memo.reuse import FirstRound
 from absint.shapes.summaries import Inputs, RuleSummary, State, name_unknowns, own_symbols
 from absint.transfer.semantics import EITHER
 from absint.transfer.stated import PossibleFailure, Statement

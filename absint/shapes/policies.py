@@ -14,9 +14,8 @@ from absint.lattices.terms.expr import Dim, Expr, Symbol
 from absint.lattices.terms.normal import sole_atom, substitute
 from absint.lattices.unify import POLICIES, UnificationPolicy
 from absint.lattices.value import TOP, Tensor, Value
-from absint.program.declarations import declared_in_main
 from absint.program.limits import ANALYSE
-from absint.program.lowered import Lowered
+from absint.program.lowered import Lowered, declared_in_main
 from absint.shapes.analysis import ShapeAnalysis, Trace
 from absint.shapes.choosing import replaced
 from absint.shapes.refinement import solved

@@ -19,7 +19,7 @@ from absint.lattices.terms.normal import Real
 from absint.lattices.value import Tensor, Value
 from absint.model.dtypes import dtype_of_array, numpy_dtype
 from absint.model.initialisers import element_maker
-from absint.program.operations import Operation
+from absint.program.nodes import Operation
 
 
 def run(operation: Operation, inputs: Sequence[Value | None], outputs: tuple[Value, ...]) -> tuple[Value, ...]:

@@ -18,7 +18,7 @@ from absint.transfer.semantics import RUNTIME, Semantics
 from absint.transfer.stated import PossibleFailure, Statement
 
 if TYPE_CHECKING:
-    from absint.program.operations import Operation
+    from absint.program.nodes import Operation
 
 
 def of_both(operation: Operation, own: RuleSummary, other: RuleSummary, semantics: Semantics) -> RuleSummary:

@@ -9,7 +9,5 @@ dynamizing, simplifying, certificates, rows, audit, lint
                answers of the other commands
 page/          an HTML file about a result
 site/          a page that runs absint in the browser
-cost_plot      cost and peak memory over a size as a picture
-sarif          what documents in this format share
 files          files that are written as a whole
 """

@@ -18,7 +18,7 @@ from absint.lattices.text.escapes import Json, format_sizes
 from absint.lattices.text.forms import SECONDS, Key, Object, keys_of, many, tally
 from absint.lattices.text.sheets import Line, Part, Table, plural
 from absint.result import Result
-from absint.show.sarif import driver, in_file, log, uri_of
+from absint.show.lint import driver, in_file, log, uri_of
 
 SHOWN: Final = 20
 """Claims of one judgement that the text lists."""

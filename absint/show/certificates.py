@@ -12,7 +12,7 @@ from absint.lattices.text.forms import COUNT, Key, Object, many, tally
 from absint.lattices.text.sheets import Line, Part
 from absint.questions.certificates.certificate import Certificate, Standing
 from absint.questions.certificates.step import By
-from absint.solution.relations import runs_alone
+from absint.solution.naming import runs_alone
 
 
 def report(found: Certificate, folder: str) -> Iterator[Part]:

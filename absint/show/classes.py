@@ -10,7 +10,7 @@ from absint.lattices.text.sheets import UNBROKEN, Line, Part, Table, defined, li
 from absint.questions.proofs.equivalence import AxisPlace, Distinct, Equalities
 from absint.result import Result
 from absint.show.text import assumed
-from absint.solution.relations import in_short
+from absint.solution.naming import in_short
 
 Found: TypeAlias = Equalities[AxisPlace] | Equalities[str]
 

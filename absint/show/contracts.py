@@ -13,8 +13,7 @@ from absint.lattices.text.escapes import format_sizes, one_line
 from absint.lattices.text.naming import Names
 from absint.lattices.text.sheets import UNBROKEN, Line, Part, Table, defined, listed, plural, rendered
 from absint.questions.proofs.clauses import Row, rows, written
-from absint.solution.naming import names_of
-from absint.solution.relations import brief, by_nodes, failures_by_reason, in_short, reason, runs_alone, stated
+from absint.solution.naming import brief, by_nodes, failures_by_reason, in_short, names_of, reason, runs_alone, stated
 from absint.solver.constraints import KINDS, Constraint, ConstraintSet, PossibleFailure, by_kind
 
 if TYPE_CHECKING:

@@ -31,8 +31,7 @@ from absint.result import Result
 from absint.shapes.inputs import InputElement
 from absint.shapes.timings import Tally, Timings
 from absint.show.summary import Change, Row, Totals, Traced, computed, totals
-from absint.solution.naming import about, names_of
-from absint.solution.relations import Claimed
+from absint.solution.naming import Claimed, about, names_of
 from absint.solver.constraints import CONSTRAINT
 
 

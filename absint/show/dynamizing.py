@@ -14,7 +14,7 @@ from absint.lattices.text.forms import SIZES, Key, Kind, Object, by_name, keys_o
 from absint.lattices.text.sheets import Line, Part, listed, plural
 from absint.show.rows import OUTPUT
 from absint.show.text import weights_note
-from absint.solution.relations import by_nodes
+from absint.solution.naming import by_nodes
 from absint.solver.contracts.contract import Clause, Contract
 
 _SHOWN: Final = 30

@@ -16,8 +16,7 @@ from absint.questions.sizes.neighbours import NEIGHBOURS
 from absint.questions.sizes.outcomes import FAILURE, failed, failing
 from absint.result import Result
 from absint.show.text import weights_note
-from absint.solution.naming import about, names_of
-from absint.solution.relations import brief
+from absint.solution.naming import about, brief, names_of
 from absint.solver.constraints import DOUBT
 from absint.solver.contracts.contract import Clause
 

@@ -1,23 +1,51 @@
-"""The result of a lint as text, as JSON, as annotations for GitHub, and as SARIF 2.1.0.
+"""The result of a lint as text, as JSON, as annotations for GitHub, and as SARIF 2.1.0; what all SARIF documents share.
 
-GitHub's code scanning takes the last: one run, a rule for each code.
+GitHub's code scanning takes SARIF: one run, a rule for each code. A model has no lines, so a place is the file, with
+the line that code scanning demands, and a logical location.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from operator import itemgetter
+from pathlib import Path
 from typing import Final
+from urllib.parse import quote
 
 from absint.diagnostics import Severity
 from absint.jobs.linting import FileReport, Finding, LintResult
 from absint.jobs.linting.finding import FINDING, RULES, LintRule, fingerprints
 from absint.lattices.text.documents import Document
-from absint.lattices.text.escapes import Json
+from absint.lattices.text.escapes import Json, json_text
 from absint.lattices.text.forms import Key, Object, many, tally
 from absint.lattices.text.sheets import Line
-from absint.show.sarif import driver, in_file, log, uri_of
+from absint.version import VERSION
+
+SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+SARIF: Final = "2.1.0"
+
+
+def log(runs: Sequence[Json]) -> str:
+    """The whole document."""
+    return json_text({"$schema": SCHEMA, "version": SARIF, "runs": list(runs)}, indent=1)
+
+
+def driver(rules: Sequence[Json]) -> Json:
+    """The tool, with its rules."""
+    return {"driver": {"name": "absint", "version": VERSION, "semanticVersion": VERSION, "rules": list(rules)}}
+
+
+def in_file(path: str, index: int) -> Json:
+    """A place in the file that stands at this index of the artifacts."""
+    return {"artifactLocation": {"uri": uri_of(path), "index": index}, "region": {"startLine": 1}}
+
+
+def uri_of(path: str) -> str:
+    """The path of a file as a URI, relative if the path is."""
+    found = Path(path)
+    return found.as_uri() if found.is_absolute() else quote(found.as_posix())
+
 
 _STYLES: Final = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO: "dim"}
 _COMMANDS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}

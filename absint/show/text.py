@@ -31,8 +31,7 @@ from absint.questions.claims.judging import diagnostics as all_diagnostics
 from absint.questions.proofs.requirements import Needed, all_premises, required
 from absint.show.summary import Row, computed, first_unknown, nodes_in_words, totals
 from absint.solution.described import described
-from absint.solution.naming import names_of
-from absint.solution.relations import brief, claims, in_short, runs_alone
+from absint.solution.naming import brief, claims, in_short, names_of, runs_alone
 
 if TYPE_CHECKING:
     from absint.questions.explain.fresh import FreshSymbol

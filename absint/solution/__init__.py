@@ -6,10 +6,8 @@ loading             errors that keep a runtime from loading the model, whether o
                     cannot run, and operators without a rule
 loader_view         what a loader sees of nodes, also where no run gets
 described           values as text; values and shapes of one graph by name
-relations           relations and the nodes that state them, in one line each; those that an unsound policy takes
-                    for granted
 naming              names for dims that are too long to read in place; what documents about a result begin with, and
-                    the one about a model that has none
+                    the one about a model that has none; relations and the nodes that state them, in one line each
 author_names        names that the author declares for fresh sizes
 verify              the states are a post-fixpoint
 """

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from absint.program.digraph import ProgramGraph
     from absint.program.lowered import Lowered, Trusted
     from absint.shapes.analysis import ShapeAnalysis
-    from absint.shapes.cooperation import Cooperation
     from absint.shapes.inputs import InputElement, Inputs
+    from absint.shapes.refinement import Cooperation
     from absint.shapes.rounds import Round, Rounds
 
 T = TypeVar("T")

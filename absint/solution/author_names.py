@@ -11,8 +11,7 @@ from absint.lattices.text.naming import is_numbered
 from absint.lattices.text.notation import format_dim
 from absint.lattices.value import Tensor
 from absint.model.declared_types import read_type
-from absint.program.declarations import Declaration, unchecked_declarations
-from absint.program.lowered import Lowered
+from absint.program.lowered import Declaration, Lowered, unchecked_declarations
 from absint.shapes.summaries import State
 
 MAX_NAME: Final = 64

@@ -6,16 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Final, Literal, cast
 
-from absint.lattices.logic.relation import (
-    FALSE,
-    TRUE,
-    UNKNOWN_RELATION,
-    Relation,
-    conjunction,
-    ge,
-    negation,
-    truth_of,
-)
+from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, conjunction, ge, negation, truth_of
 from absint.lattices.records import NamedTuple
 from absint.lattices.terms.atoms import SymbolKind
 from absint.lattices.terms.expr import ZERO_EXPR, Dim, Expr, Symbol
@@ -26,11 +17,11 @@ from absint.program.lowered import Lowered
 from absint.program.nodes import Node
 from absint.program.steps import Gate, LoopBody
 from absint.shapes.branches import condition_of
-from absint.shapes.cooperation import Finding
 from absint.shapes.counts.relations import relations
 from absint.shapes.inputs import Inputs
 from absint.shapes.loops.body import BodySymbols
 from absint.shapes.names import more_names
+from absint.shapes.refinement import Finding
 from absint.shapes.rounds import Round
 from absint.shapes.summaries import RuleSummary
 from absint.solution.analysed import Analysed

@@ -25,9 +25,9 @@ from absint.errors import AbsintError
 from absint.lattices.terms.expr import ONE_EXPR
 from absint.questions.rows import OutputRows, Rows
 from absint.questions.sizes.start import Starts
+from absint.runs.pool import ask_once
 from absint.runs.process import ProcessError
 from absint.runs.run import feeds_for, with_outputs
-from absint.runs.worker import ask_once
 from tests.real_models import FOLDERS
 from tests.soundness.row_runs import RUNTIME, same
 

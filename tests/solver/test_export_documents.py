@@ -27,7 +27,7 @@ from absint.solver.export import (
     to_metadata,
     to_smtlib,
 )
-from absint.solver.export.document import MAX_DEPTH
+from absint.solver.export.script import MAX_DEPTH
 from tests.effort import examples
 from tests.lattices.test_expr_fuzz import FIXED
 from tests.solver.constraint_sets import ATTENTION, NODE, constraint, formulas, hostile_set, sets

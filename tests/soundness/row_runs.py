@@ -17,9 +17,9 @@ import absint
 from absint.analyses.independence import COUNTED, SHARED, Along, Claims, Independence
 from absint.engine import fixpoint
 from absint.lattices.terms.expr import Dim, Expr, Symbol
+from absint.runs.pool import kept
 from absint.runs.process import ProcessError
 from absint.runs.session import Handed
-from absint.runs.worker import kept
 
 Feeds = Mapping[str, Any]
 Run = Mapping[str, Any] | str

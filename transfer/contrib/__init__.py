@@ -5,11 +5,11 @@
     attention              fused_attention multi_head_attention packed_attention
     sequence models        sequence_models hyper_connections
     text and generation    generation; com_microsoft has text, fused activations and normalisations
-    quantisation           quantised_products (with element-wise operators) quantised_layers
+    quantisation           quantised_layers (products and element-wise operators among them)
     other tensors          tensors: ranges, windows, lookups, crops, transforms, dropout
     other layouts          image_layouts (com.ms.internal.nhwc, com.microsoft.nchwc)
-    devices, old models    devices experimental (with plugins of TensorRT)
-    other libraries        extensions
+    devices                devices
+    others                 extensions (other libraries, old operators, plugins of TensorRT)
 
 Shared by several of them:
 

@@ -23,7 +23,7 @@ from absint.lattices.value import Tensor, Value
 from absint.transfer import convolution, layout, normalisation, pooling, resize, sampling
 from absint.transfer.conditions import filled, not_empty, positive
 from absint.transfer.contrib.products import check_activation, require_sum
-from absint.transfer.contrib.quantised_products import (
+from absint.transfer.contrib.quantised_layers import (
     may_refuse_vectors,
     only_number,
     require_names,

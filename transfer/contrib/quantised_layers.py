@@ -1,26 +1,239 @@
-"""Quantised layers of the com.microsoft domain: concatenation, softmax, embeddings, LSTM, gathered weights.
+"""Quantised operators of the com.microsoft domain: element-wise ones, products, concatenation, softmax, embeddings,
+LSTM, gathered weights; on quantised, sparse or float8 tensors.
 
-Source: onnxruntime's docs/ContribOperators.md and its behaviour.
+Small inputs are scales, zero points and biases. Source: onnxruntime's docs/ContribOperators.md and its behaviour.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import FALSE, ge
-from absint.lattices.shape import TOP_SHAPE, shape_of
+from absint.lattices.logic.relation import FALSE, Relation, conjunction, disjunction, eq, ge, ne
+from absint.lattices.logic.truth import YES
+from absint.lattices.shape import SCALAR, TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim
 from absint.lattices.terms.normal import ceildiv
-from absint.lattices.value import Tensor, Value
-from absint.transfer import normalisation, recurrent
+from absint.lattices.value import SparseTensor, Tensor, Value
+from absint.transfer import elementwise, linalg, normalisation, recurrent
 from absint.transfer.concat import joined
 from absint.transfer.contrib import com_microsoft
+from absint.transfer.contrib.agreement import require_like
 from absint.transfer.contrib.products import swapped
-from absint.transfer.contrib.quantised_products import may_refuse, only_number, require_one_value
 from absint.transfer.contrib.views import restate, retyped
+from absint.transfer.elements.arithmetic import constant
+from absint.transfer.elements.conversion import type_attribute
+from absint.transfer.linalg import matmul_shape
 from absint.transfer.op import ANY_TENSOR, Op
-from absint.transfer.rule import kernel
+from absint.transfer.reduction import by_attribute
+from absint.transfer.rule import device, kernel
+
+
+def may_refuse_vectors(op: Op, *names: str) -> None:
+    """Kernels accept a vector of one element as a scalar; type inference does not if it sees the shape."""
+    for name in names:
+        if op.has(name) and op.tensor(name).shape.rank != 0:
+            op.may_fail(f"{name} must be a scalar")
+
+
+def may_refuse(op: Op, reason: str, shape: Shape) -> None:
+    """The node may fail for the reason unless this is the shape of one value."""
+    one = FALSE if shape.is_top or len(shape) > 1 else conjunction(*(eq(size, 1) for size in shape))
+    op.may_fail(reason, unless=one)
+
+
+def require_names(op: Op, *names: str) -> None:
+    """Type inference rejects an empty name for a zero point, though not a list of inputs that ends before it."""
+    for name in names:
+        if not op.has(name) and op.rule.places[name] < len(op.inputs):
+            op.reject(f"{name} must not have an empty name")
+
+
+def only_number(op: Op, name: str) -> Fraction:
+    """The only element of an input; 0 if it is unknown."""
+    block = op.block(name)
+    value = constant(block.elements[0]) if block is not None and len(block.elements) == 1 else None
+    return Fraction(0 if value is None else value)
+
+
+def require_one_value(op: Op, *names: str) -> None:
+    """Require a scalar or a vector of one element for each of these that is given."""
+    for name in names:
+        if op.has(name):
+            _require_vector(op, name, f"{name} must be one value")
+
+
+def require_one_or_each(op: Op, count: Dim, *names: str, unless: Relation = FALSE) -> None:
+    """Require one value, or a vector with one for each of `count` channels, for each of these that is given."""
+    for name in names:
+        if op.has(name):
+            is_each = eq(op.tensor(name).shape.size, count)
+            _require_vector(op, name, f"{name} must have one value, or one for each channel", is_each, unless)
+
+
+def _require_vector(op: Op, name: str, reason: str, *instead: Relation) -> None:
+    shape = op.tensor(name).shape
+    if shape.rank == 1:
+        op.require(disjunction(eq(shape[0], 1), *instead), reason)
+    elif shape.is_top:
+        op.may_fail(reason)
+    elif len(shape) > 1:
+        op.reject(f"{reason}, found shape {shape}")
+
+
+@kernel("QLinearAdd QLinearMul", "A A_scale A_zero_point B B_scale B_zero_point C_scale C_zero_point -> C")
+def q_linear_binary(op: Op) -> Tensor:
+    """An element-wise operation on quantised tensors with broadcasting."""
+    scales, zero_points = ("A_scale", "B_scale", "C_scale"), ("A_zero_point", "B_zero_point", "C_zero_point")
+    require_one_value(op, *scales, *zero_points)
+    require_names(op, *zero_points)
+    may_refuse_vectors(op, *scales, *zero_points)
+    return Tensor(op.common_dtype("A", "B"), op.broadcast(op.tensor("A").shape, op.tensor("B").shape))
+
+
+@kernel("QLinearWhere", "condition X x_scale x_zero_point Y y_scale y_zero_point z_scale z_zero_point -> Z")
+def q_linear_where(op: Op) -> Tensor:
+    """Where on quantised tensors."""
+    for name in op.rule.inputs:  # not read where X or Y is already quantised as Z is
+        if name.endswith(("_scale", "_zero_point")):
+            may_refuse(op, f"{name} must be one value", op.tensor(name).shape)
+    op.may_fail("onnxruntime may crash if some parameters are constants")
+    shapes = (op.tensor(name).shape for name in ("condition", "X", "Y"))
+    return Tensor(op.common_dtype("X", "Y"), op.broadcast(*shapes))
+
+
+@kernel("QLinearSigmoid QLinearLeakyRelu", "X X_scale X_zero_point Y_scale Y_zero_point -> Y")
+def q_linear_unary(op: Op) -> Tensor:
+    """An element-wise operation on a quantised tensor."""
+    require_one_value(op, "X_scale", "Y_scale", "X_zero_point", "Y_zero_point")
+    if len(op.inputs) < 5:
+        op.may_fail("onnxruntime crashes if the inputs end before Y_zero_point")
+    return Tensor(op.dtype("X"), op.tensor("X").shape)
+
+
+@kernel("QuantizeLinear", "x y_scale y_zero_point -> y")
+def quantize_linear(op: Op) -> Value:
+    """QuantizeLinear of ONNX, with more types."""
+    return restate(op, elementwise.quantize_linear, op.inputs)[0]
+
+
+@kernel("DequantizeLinear", "x x_scale x_zero_point -> y")
+def dequantize_linear(op: Op) -> Value:
+    """DequantizeLinear of ONNX, with more types."""
+    return restate(op, elementwise.dequantize_linear, op.inputs)[0]
+
+
+@device("MulInteger", "A A_zero_point B B_zero_point -> C")
+def mul_integer(op: Op) -> Tensor:
+    """A * B of 8-bit integers with broadcasting, as int32."""
+    op.may_fail("zero points must be single values")
+    return Tensor(DType.INT32, op.broadcast(op.tensor("A").shape, op.tensor("B").shape))
+
+
+@device("ReduceSumInteger", "data -> reduced")
+def reduce_sum_integer(op: Op) -> Tensor:
+    """The sum of 8-bit integers over the axes of an attribute, in 32 bits."""
+    result = by_attribute(None)(op)
+    return Tensor(DType.UNDEFINED, result.shape if isinstance(result, Tensor) else TOP_SHAPE)
+
+
+@kernel("QGemm", "A a_scale a_zero_point B b_scale b_zero_point C y_scale y_zero_point -> Y")
+def q_gemm(op: Op) -> Value:
+    """Gemm of quantised matrices: in the type of y_zero_point, else floats."""
+    dtype = op.dtype("y_zero_point") if op.has("y_zero_point") else DType.FLOAT
+    (result,) = restate(op, linalg.gemm, [retyped(op.value(name), dtype) for name in ("A", "B", "C")])
+    require_one_value(op, "a_scale", "a_zero_point", "y_scale", "y_zero_point")
+    if isinstance(result, Tensor) and not result.shape.is_top:
+        require_one_or_each(op, result.shape[1], "b_scale", "b_zero_point")
+    require_like(op, "b_zero_point", "b_scale")
+    if op.has("y_zero_point") and not op.has("y_scale"):
+        op.may_fail("onnxruntime may crash on a zero point without a scale")
+    return result
+
+
+@kernel("DynamicQuantizeMatMul", "A B b_scale b_zero_point bias -> Y")
+def dynamic_quantize_matmul(op: Op) -> Tensor:
+    """A @ B with A quantised on the fly."""
+    return _scaled_product(op, op.common_dtype("A", "b_scale"), "b_scale")
+
+
+@kernel("MatMulIntegerToFloat", "A B a_scale b_scale a_zero_point b_zero_point bias -> Y")
+def matmul_integer_to_float(op: Op) -> Tensor:
+    """A @ B of integers, scaled to floats."""
+    require_one_value(op, "a_zero_point")
+    return _scaled_product(op, op.common_dtype("a_scale", "b_scale"), "a_scale", "b_scale")
+
+
+def _scaled_product(op: Op, dtype: DType, *scales: str) -> Tensor:
+    """A @ B, times scales and plus a bias that are one value or one for each column."""
+    b = op.tensor("B").shape
+    shape = matmul_shape(op, op.tensor("A").shape, b)
+    if b.is_top or len(b) < 2:
+        op.may_fail("scales and bias must fit the product")
+        return Tensor(dtype, shape)
+    empty = eq(shape.size, 0)
+    for name in scales:
+        _require_scale(op, name, b[-1])
+    if (op.optional("b_zero_point") or Tensor(DType.INT8, SCALAR)).shape.rank in (0, 1):
+        require_one_or_each(op, b[-1], "b_zero_point", unless=empty)
+    else:
+        op.may_fail("b_zero_point must have one value, or one for each column")
+    if op.has("bias"):
+        op.require(eq(op.tensor("bias").shape.size, b[-1]) | empty, "bias must have one value for each column")
+    return Tensor(dtype, shape)
+
+
+def _require_scale(op: Op, name: str, columns: Dim) -> None:
+    """onnxruntime broadcasts the scale with the product, and may crash where that adds columns."""
+    shape = op.tensor(name).shape
+    if shape.rank not in (0, 1):
+        op.may_fail(f"{name} must have one value, or one for each column")
+        return
+    require_one_or_each(op, columns, name, unless=eq(columns, 1))
+    if shape.rank == 1 and op.decide(eq(shape[0], 1) | ne(columns, 1)) is not YES:
+        op.may_fail(f"{name} must not have more values than the product has columns")
+
+
+@kernel("MatMulInteger16", "A B -> Y")
+def matmul_integer_16(op: Op) -> Tensor:
+    """A @ B of 16-bit integers, summed in 32 bits."""
+    dtypes = {op.dtype("A"), op.dtype("B")}
+    if dtypes != {DType.INT16}:
+        op.may_fail("onnxruntime multiplies only signed integers on a CPU")
+    shape = matmul_shape(op, op.tensor("A").shape, op.tensor("B").shape)
+    # Of two unsigned matrices the documentation says UINT32, and onnxruntime infers INT32.
+    return Tensor(DType.INT32 if dtypes & {DType.INT16} else DType.UNDEFINED, shape)
+
+
+@device("GemmFloat8", "A B C scaleA scaleB scaleY -> Y")
+def gemm_float8(op: Op) -> Value:
+    """Gemm of float8 matrices, in the type that the attribute dtype names."""
+    dtype = type_attribute(op, "dtype", DType.FLOAT)
+    op.may_fail("C and the scales must fit the product")
+    return restate(op, linalg.gemm, [retyped(op.value(name), dtype) for name in ("A", "B")])[0]
+
+
+@device("QOrderedMatMul", "A scale_A B scale_B scale_Y bias C scale_C -> Y")
+def q_ordered_matmul(op: Op) -> Tensor:
+    """A @ B of int8 matrices, plus bias and C; the order of their elements changes no shape."""
+    op.may_fail("the order must be known, and scales, bias and C must fit the product")
+    return Tensor(DType.INT8, matmul_shape(op, op.tensor("A").shape, op.tensor("B").shape))
+
+
+@kernel("SparseToDenseMatMul", "A B -> Y")
+def sparse_to_dense_matmul(op: Op) -> Tensor:
+    """A sparse matrix times a dense one, after the transpositions that the attributes ask for."""
+    sparse = op.value("A")
+    a = sparse.shape if isinstance(sparse, SparseTensor) else TOP_SHAPE
+    b = op.tensor("B").shape
+    for name, shape in (("A", a), ("B", b)):
+        op.require_rank(shape, 2, name)
+        if shape.is_top:
+            op.may_fail(f"{name} must be a matrix")
+    op.may_fail("the format of A must be supported")
+    a, b = swapped(a, bool(op.integer("transA", 0))), swapped(b, bool(op.integer("transB", 0)))
+    return Tensor(op.dtype("B"), matmul_shape(op, a, b))
 
 
 @kernel("QLinearConcat", "Y_scale Y_zero_point inputs* -> Y")

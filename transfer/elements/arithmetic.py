@@ -1,7 +1,7 @@
 """Arithmetic on single elements, by element type: exactly as a kernel computes, or not at all.
 
 Integers are dims, booleans relations, floats exact reals (`lattices.terms.normal`) or else terms that round
-(`absint.transfer.elements.rounded`); the numeric premises of a result are recorded at the node
+(`absint.transfer.elements.conversion`); the numeric premises of a result are recorded at the node
 (`absint.transfer.elements.premises`). Constants are rounded as in the float type.
 """
 

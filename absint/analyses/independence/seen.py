@@ -33,7 +33,7 @@ from absint.lattices.terms.floats import Float
 from absint.lattices.terms.normal import Real, substitute
 from absint.lattices.terms.polynomials import exact_quotient
 from absint.lattices.value import AnyTensor, SequenceOf, Tensor, Value
-from absint.program.operations import Operation
+from absint.program.nodes import Operation
 
 D = TypeVar("D")
 Places = Sequence[int | None]

@@ -17,7 +17,7 @@ from absint.analyses.independence.layout import LAYOUT, Found
 from absint.analyses.independence.products import PRODUCTS
 from absint.analyses.independence.seen import Rule, Seen
 from absint.analyses.independence.sequences import SEQUENCES
-from absint.program.operations import Operation
+from absint.program.nodes import Operation
 from absint.transfer.traits import RANDOM
 
 _ELEMENTWISE: Final = """

@@ -10,19 +10,7 @@ from collections.abc import Mapping
 from math import inf, isinf, log, sqrt
 from typing import Final
 
-from absint.analyses.ranges.rules import (
-    ANY,
-    DIGITS,
-    FLOATS,
-    LARGEST,
-    ZERO,
-    At,
-    Rule,
-    input_of,
-    join,
-    size_of,
-    upper,
-)  # fmt: skip
+from absint.analyses.ranges.rules import ANY, DIGITS, FLOATS, LARGEST, ZERO, At, Rule, input_of, join, size_of, upper
 from absint.analyses.ranges.sums import dot
 from absint.lattices.domains import Span
 

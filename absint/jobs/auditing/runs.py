@@ -26,10 +26,10 @@ from absint.packages import is_installed
 from absint.program.steps import LOWERED
 from absint.questions.claims.claims import Observed
 from absint.runs.allowance import explained
+from absint.runs.pool import kept, one_line
 from absint.runs.process import ProcessError
 from absint.runs.run import Kind, RunError, feeds_for, in_one_line, with_outputs
 from absint.runs.session import Handed
-from absint.runs.worker import kept, one_line
 from absint.solution.analysed import Analysed
 from absint.solver.constraints import meets
 

@@ -18,8 +18,8 @@ from absint.jobs.copies.type_writer import Writer
 from absint.lattices.value import Tensor
 from absint.questions.claims.claims import Stated
 from absint.questions.claims.reading import names_in, stated_dim
+from absint.runs.pool import Worker, ask_once, one_line
 from absint.runs.process import ProcessError
-from absint.runs.worker import Worker, ask_once, one_line
 from absint.shapes.policies import policy_of
 from absint.solution.analysed import Analysed
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from onnx.onnx_pb import ModelProto, NodeProto, TensorProto
 
 from absint.model.inference import skeleton
-from absint.model.lengths import size_in_bytes
+from absint.model.initialisers import size_in_bytes
 from absint.model.protos import bodies, domain_of
 from absint.model.writing import tensors
 from absint.packages import is_installed

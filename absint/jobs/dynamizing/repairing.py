@@ -25,7 +25,7 @@ from absint.lattices.terms.expr import MINUS_ONE, ONE_EXPR, ZERO_EXPR, Dim, Expr
 from absint.lattices.terms.polynomials import exact_quotient
 from absint.lattices.value import Tensor, Value
 from absint.program.graph import Program
-from absint.program.operations import Operation
+from absint.program.nodes import Operation
 from absint.shapes.analysis import ShapeAnalysis, interpret
 from absint.shapes.application import computed_of
 from absint.shapes.interpretation import Interpretation

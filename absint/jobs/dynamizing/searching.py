@@ -26,7 +26,7 @@ from absint.jobs.dynamizing.resizing import SEVERAL, BakedError, Change, Fixed
 from absint.lattices.logic.relation import eq
 from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.value import Tensor
-from absint.program.operations import Operation
+from absint.program.nodes import Operation
 from absint.program.steps import IfJoin, LoopExit, LoopHead, Operand, ScanHead, Step
 from absint.shapes.application import tried
 from absint.shapes.interpretation import Budget

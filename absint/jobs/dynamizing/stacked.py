@@ -18,10 +18,10 @@ import numpy as np
 
 from absint.errors import UsageError
 from absint.packages import is_installed
+from absint.runs.pool import kept
 from absint.runs.process import ProcessError
 from absint.runs.run import SECONDS, feeds_for, in_one_line
 from absint.runs.session import Handed
-from absint.runs.worker import kept
 
 if TYPE_CHECKING:
     import numpy.typing as npt

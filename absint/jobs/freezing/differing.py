@@ -17,8 +17,7 @@ from absint.lattices.value import Tensor, Value
 from absint.program.steps import LOWERED, LoopExit
 
 if TYPE_CHECKING:
-    from absint.program.nodes import Node
-    from absint.program.operations import Operation
+    from absint.program.nodes import Node, Operation
     from absint.shapes.analysis import ShapeAnalysis
     from absint.shapes.summaries import State
 

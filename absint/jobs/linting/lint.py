@@ -21,8 +21,7 @@ from absint.model.writing import write_file
 from absint.program.limits import LimitError
 from absint.runs.allowance import explained
 from absint.runs.distributed import finished
-from absint.runs.pool import Done, Finished, Job, Json, do
-from absint.runs.worker import kept
+from absint.runs.pool import Done, Finished, Job, Json, do, kept
 
 if TYPE_CHECKING:
     from absint.model.load import ModelLike

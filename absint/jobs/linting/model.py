@@ -19,8 +19,8 @@ from absint.lattices.text.naming import Names
 from absint.lattices.value import AnyTensor
 from absint.model.messages import TypeMessage
 from absint.model.protos import declared_types
-from absint.program.declarations import Declaration, declarations
 from absint.program.limits import RULELESS
+from absint.program.lowered import Declaration, declarations
 from absint.questions.claims.judging import FalseDeclaration, loadable_false_declarations
 from absint.questions.claims.reading import Dims, Inferred, dims, read_text, stated_dim
 from absint.questions.rows import rows_along

@@ -2,6 +2,6 @@
 
 profile     the answer, as an object, text and JSON, and as trtexec, polygraphy, onnxruntime, torch_tensorrt and
             OpenVINO read it
-boxes       all sizes between corners: proved legal, or the largest legal part around the best
-making      puts them together, from the corners that a caller gives
+making      from the corners that a caller gives: all sizes between them proved legal, or the largest legal part around
+            the best
 """

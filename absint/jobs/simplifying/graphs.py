@@ -13,15 +13,7 @@ from onnx.helper import make_tensor_value_info
 from absint.jobs.diffing.noops import numbers_of, passed_on
 from absint.jobs.dynamizing.emitting import NotWrittenError
 from absint.jobs.freezing.exact import TYPES
-from absint.jobs.freezing.rewriting import (
-    INITIALISERS_ALONE,
-    copied,
-    defined,
-    reads,
-    remove,
-    rename,
-    rename_captured,
-)
+from absint.jobs.freezing.rewriting import INITIALISERS_ALONE, copied, defined, reads, remove, rename, rename_captured
 from absint.jobs.simplifying.body import Body, Setting, same_numbers
 from absint.jobs.simplifying.choosing import Choice, Needed, choose
 from absint.jobs.simplifying.pairs import is_undone, pair

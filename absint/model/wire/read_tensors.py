@@ -14,7 +14,7 @@ from absint.lattices.contents import MAX_ELEMENTS
 from absint.lattices.limits import takes_shortcuts
 from absint.lattices.records import NamedTuple
 from absint.lattices.terms.intern import Kept
-from absint.model.lengths import size_in_bytes
+from absint.model.initialisers import size_in_bytes
 from absint.model.wire.fields import (
     DELIMITED,
     FIXED32,

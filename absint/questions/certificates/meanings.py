@@ -10,7 +10,7 @@ from absint.lattices.logic.relation import FALSE, TRUE
 from absint.lattices.terms.expr import Expr
 from absint.lattices.value import Tensor
 from absint.model.schemas import since
-from absint.program.operations import Operation
+from absint.program.nodes import Operation
 from absint.questions.certificates.terms import NOTHING, Claim, Sort, number_of, ratio_of
 from absint.research.specification.arrays import Elements
 from absint.research.specification.contents import elements

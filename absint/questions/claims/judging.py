@@ -17,8 +17,8 @@ from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.terms.normal import substitute
 from absint.lattices.text.escapes import format_sizes
 from absint.model.declared_types import problem
-from absint.program.declarations import Declaration
 from absint.program.limits import LIMIT_REACHED
+from absint.program.lowered import Declaration
 from absint.questions.claims.claims import Claim, Effort, Finding, Judgement, Verdicts
 from absint.questions.claims.reading import Group, Reader, claimed, dims, groups
 from absint.solution.analysed import Analysed

@@ -22,7 +22,7 @@ from absint.lattices.value import Tensor, Value
 from absint.program.steps import LoopBody, LoopHead, ScanHead
 from absint.questions.claims.claims import Claim, Effort, Finding, Judgement, Observed, Sizes, Verdicts
 from absint.questions.claims.reading import Inferred, Reader, claimed, groups
-from absint.questions.proofs.provers import prover as prover_of
+from absint.questions.proofs.proof import prover as prover_of
 from absint.questions.sizes.falsifying import Condition, FalsifyingSizes
 from absint.shapes.loops.body import BodySymbols
 from absint.solution.analysed import Analysed
@@ -30,8 +30,7 @@ from absint.solution.constraints import Recorder, recorded
 from absint.solution.loading import beside_declarations, can_run, default_diagnostics
 from absint.solver.candidates import coprime, equal
 from absint.solver.constraints import Constraint, Origin, meets
-from absint.solver.equivalence import legal_bindings
-from absint.solver.prove import Decision, Prover
+from absint.solver.prove import Decision, Prover, legal_bindings
 
 # Claims as conditions that legal sizes may break: where the graph of a claim is reached, and in which trip.
 #

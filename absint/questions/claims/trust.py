@@ -22,12 +22,11 @@ from absint.lattices.text.escapes import excerpt
 from absint.lattices.text.nearest import did_you_mean
 from absint.lattices.value import TOP, Tensor, Value
 from absint.model.declared_types import read_type
-from absint.program.declarations import Declaration, declarations
 from absint.program.limits import WITHOUT_RULE
-from absint.program.lowered import Lowered, Trusted
-from absint.program.operations import Operation
+from absint.program.lowered import Declaration, Lowered, Trusted, declarations
+from absint.program.nodes import Operation
 from absint.questions.claims.judging import false_declarations
-from absint.questions.proofs.provers import prover
+from absint.questions.proofs.proof import prover
 from absint.solution.analysed import Analysed
 from absint.solution.naming import names_of
 from absint.transfer.application import outputs_of

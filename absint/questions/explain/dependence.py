@@ -17,9 +17,9 @@ from absint.lattices.terms.atoms import INTERNAL, SymbolKind
 from absint.lattices.terms.expr import NATURAL, Expr, Symbol, expr_of
 from absint.lattices.terms.normal import Real
 from absint.lattices.value import Value
-from absint.program.operations import Operation
+from absint.program.nodes import Operation
 from absint.program.steps import Operand
-from absint.questions.explain.places import Coordinate, as_integer, number_at, numbers_of, replaced
+from absint.questions.explain.derived import Coordinate, as_integer, number_at, numbers_of, replaced
 from absint.shapes.analysis import ShapeAnalysis
 from absint.shapes.summaries import RuleSummary, State, name_unknowns
 from absint.transfer.application import apply

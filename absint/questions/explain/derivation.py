@@ -15,8 +15,7 @@ from absint.lattices.value import BOTTOM, AnyTensor, Tensor, Value
 from absint.program.nodes import Node
 from absint.program.steps import ABSENT, IfJoin, LoopBody, LoopExit, LoopHead, Operand, ScanExit, ScanHead, ScanSettings
 from absint.questions.explain.dependence import Trials
-from absint.questions.explain.derived import Kind
-from absint.questions.explain.places import FIRST, Coordinate, as_integer, formal, number_at, why_open
+from absint.questions.explain.derived import FIRST, Coordinate, Kind, as_integer, formal, number_at, why_open
 from absint.shapes.analysis import ShapeAnalysis
 from absint.shapes.loops.body import BodySymbols
 from absint.shapes.summaries import State

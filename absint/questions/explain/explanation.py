@@ -13,8 +13,7 @@ from absint.lattices.text.forms import ELEMENT, Key, Kind, Object, by_name, keys
 from absint.lattices.text.naming import Names
 from absint.lattices.text.sheets import block, lines
 from absint.lattices.value import Value
-from absint.questions.explain.derived import Derived, Kind as StepKind, Number, Source, Stated, Step
-from absint.questions.explain.places import Kind as PlaceKind
+from absint.questions.explain.derived import Derived, Kind as StepKind, Number, PlaceKind, Source, Stated, Step
 from absint.questions.explain.text import text
 from absint.solution.described import described
 

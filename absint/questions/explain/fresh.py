@@ -14,7 +14,7 @@ from absint.lattices.terms.expr import Dim, Expr, Symbol, add, const, expr_of, s
 from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.normal import maximum, minimum, substitute
 from absint.program.nodes import Node
-from absint.questions.explain.places import BY_CALLEE, BY_DATA, Coordinate, count_of, numbers_of, why_open
+from absint.questions.explain.derived import BY_CALLEE, BY_DATA, Coordinate, count_of, numbers_of, why_open
 from absint.solution.analysed import Analysed
 
 Cause = Literal["data", "no rule", "schema", "call", "branch", "loop", "declaration", "open"]

@@ -19,10 +19,9 @@ from absint.program.nodes import Node, Path
 from absint.program.steps import ABSENT, Operand
 from absint.questions.explain.dependence import variable
 from absint.questions.explain.derivation import Contribution, Derivation, Origin, Slot
-from absint.questions.explain.derived import Number, Source, Stated, Step
+from absint.questions.explain.derived import Coordinate, Number, Source, Stated, Step, axes_of, number_at, numbers_of
 from absint.questions.explain.explanation import Explanation
 from absint.questions.explain.fresh import fresh_symbols
-from absint.questions.explain.places import Coordinate, axes_of, number_at, numbers_of
 from absint.shapes.names import more_names
 from absint.shapes.rounds import Learned
 from absint.solution.analysed import Analysed

@@ -1,8 +1,8 @@
 """Questions that need proof, each a function of an `Analysed`.
 
 text              relations and dims that name values of the model
-proofs            is a relation true in every run? proof: the answer, and the numeric premises that it rests on
-provers           one for each set of premises
+proofs            is a relation true in every run? proof: the answer, and the numeric premises that it rests on;
+                  the provers, one for each set of premises
 evidence          runs of the model at the sizes of a counterexample
 clauses           those of a contract, in the order in which they matter, and what long ones mean
 requirements      what nodes require of the sizes of the inputs, in few and short relations; numeric premises

@@ -14,7 +14,7 @@ from absint.lattices.terms.expr import Expr, Symbol, expr_of
 from absint.lattices.text.escapes import format_sizes, plain
 from absint.lattices.text.naming import Names
 from absint.lattices.text.notation import form_of
-from absint.solution.relations import brief
+from absint.solution.naming import brief
 from absint.solver.candidates import USUAL, combined, equal
 from absint.solver.constraints import Constraint, ConstraintSet, meets
 from absint.solver.contracts.contract import Clause, Contract

@@ -16,15 +16,14 @@ from absint.lattices.text.documents import Document, Head
 from absint.lattices.text.forms import NUMERAL, Key, Object, keys_of, kind_of, many
 from absint.lattices.text.naming import Names, Naming
 from absint.lattices.value import Tensor
-from absint.questions.proofs.provers import prover as prover_of
+from absint.questions.proofs.proof import prover as prover_of
 from absint.questions.proofs.requirements import all_premises
 from absint.solution.analysed import Analysed
 from absint.solution.constraints import all_names
 from absint.solution.described import brief
 from absint.solution.naming import about, names_of
 from absint.solver.constraints import CONSTRAINT, Constraint
-from absint.solver.equivalence import Partition, partition
-from absint.solver.prove import Prover, Stopwatch
+from absint.solver.prove import Partition, Prover, Stopwatch, partition
 
 
 class AxisPlace(NamedTuple):

@@ -18,8 +18,7 @@ from absint.lattices.terms.expr import Dim, Expr, Symbol, expr_of, symbol
 from absint.lattices.terms.shape_variables import ShapeVariable
 from absint.questions.limits import checked
 from absint.questions.proofs.evidence import Evidence, Executions, chosen
-from absint.questions.proofs.proof import Proof, ShownBy, Verdict, with_premises
-from absint.questions.proofs.provers import Given, Provers
+from absint.questions.proofs.proof import Given, Proof, Provers, ShownBy, Verdict, with_premises
 from absint.questions.proofs.text import Query
 from absint.questions.sizes.checking import Judge
 from absint.shapes.sizes import Assumption
@@ -27,8 +26,7 @@ from absint.shapes.summaries import State
 from absint.solution.analysed import Analysed
 from absint.solution.constraints import all_names, recorded
 from absint.solver.constraints import Constraint, meets
-from absint.solver.equivalence import legal_bindings
-from absint.solver.prove import Decision, Prover, Stopwatch
+from absint.solver.prove import Decision, Prover, Stopwatch, legal_bindings
 
 _TRIES: Final = 6
 """Candidates that are examined before a relation counts as not entailed."""

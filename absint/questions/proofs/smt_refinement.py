@@ -62,7 +62,7 @@ def settle(analysed: Analysed) -> list[Round]:
     """Further rounds with what Z3 proves about open decisions; none if it proves nothing, or if the premises contradict
     each other and so entail everything. At a limit the rest stays open.
     """
-    from absint.questions.proofs.provers import Provers
+    from absint.questions.proofs.proof import Provers
 
     rounds: list[Round] = []
     last = analysed.last

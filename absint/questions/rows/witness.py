@@ -13,9 +13,9 @@ import numpy.typing as npt
 from absint.errors import AbsintError
 from absint.questions.rows.evidence import InputAxis, Witness
 from absint.questions.sizes.start import Starts
+from absint.runs.pool import ask_once
 from absint.runs.process import ProcessError
 from absint.runs.run import SECONDS, feeds_for, with_outputs
-from absint.runs.worker import ask_once
 from absint.solution.analysed import Analysed
 
 Array = npt.NDArray[np.generic]

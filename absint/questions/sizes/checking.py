@@ -17,8 +17,7 @@ from absint.lattices.terms.expr import Dim
 from absint.lattices.terms.normal import Real
 from absint.lattices.value import Tensor, Value
 from absint.questions.sizes.outcomes import Check, Discharged, Failure, Outcome
-from absint.shapes.cooperation import NO_ADVICE, Advice, Adviser, in_turns
-from absint.shapes.refinement import run
+from absint.shapes.refinement import NO_ADVICE, Advice, Adviser, in_turns, run
 from absint.shapes.rounds import Round
 from absint.shapes.sizes import Sizes, exact_sizes
 from absint.solution.analysed import Analysed

@@ -17,7 +17,7 @@ from absint.lattices.text.naming import Names, Naming
 from absint.lattices.text.sheets import Line, Part, Sheet, Table, defined, listed, plural
 from absint.program.limits import LIMITED
 from absint.questions.sizes.neighbours import NEIGHBOURS, Nearest
-from absint.solution.relations import failures_by_reason, reason, runs_alone, stated
+from absint.solution.naming import failures_by_reason, reason, runs_alone, stated
 from absint.solver.constraints import (
     DOUBT,
     OPEN,

@@ -6,17 +6,7 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from absint.research.specification.elementwise import broadcast
-from absint.research.specification.formulas import (
-    Defined,
-    Term,
-    choice,
-    either,
-    equal,
-    implies,
-    product,
-    term,
-    total,
-)
+from absint.research.specification.formulas import Defined, Term, choice, either, equal, implies, product, term, total
 from absint.research.specification.node import Input, Node, Output, tensor
 from absint.research.specification.specs import at, specifies
 

@@ -15,7 +15,7 @@ from absint.jobs.auditing.judging import read_claims
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, negation
 from absint.lattices.terms.expr import Dim, Symbol, expr_of
 from absint.questions.claims.claims import Claim
-from absint.questions.proofs.provers import prover as prover_of
+from absint.questions.proofs.proof import prover as prover_of
 from absint.research.study.tasks import Task, analysed, claims_of
 from absint.runs.pool import Job, Json
 from absint.solution.constraints import all_names

@@ -7,9 +7,8 @@ from absint.lattices.terms.atoms import SymbolKind
 from absint.lattices.terms.expr import Dim, Expr, Symbol, const, expr_of, mul, sub
 from absint.program.lowered import Lowered
 from absint.shapes.choosing import ResolvedChoices
-from absint.shapes.cooperation import Advice
 from absint.shapes.counts.relations import ADDS_UP, relations
-from absint.shapes.refinement import run
+from absint.shapes.refinement import Advice, run
 from absint.shapes.rounds import Learned, Round, counts_in
 
 

@@ -17,7 +17,7 @@ from absint.lattices.terms.expr import Expr
 from absint.lattices.terms.normal import Real
 from absint.lattices.value import Tensor, Value
 from absint.program.graph import Program
-from absint.program.operations import Operation
+from absint.program.nodes import Operation
 from absint.program.steps import ABSENT, Operand
 from absint.shapes.summaries import State
 from absint.transfer.traits import KNOWN_DOMAINS, RANDOM

@@ -19,7 +19,7 @@ from absint.lattices.terms.atoms import SymbolKind
 from absint.lattices.terms.expr import ZERO_EXPR, Dim, Expr, Symbol, mul, product
 from absint.lattices.value import SequenceOf, Tensor, Value
 from absint.program.graph import Program
-from absint.program.operations import Operation
+from absint.program.nodes import Operation
 from absint.shapes.counts.masks import At, Cells, Masks, Space
 from absint.shapes.counts.numbering import Numbering
 from absint.shapes.names import distinct_values

@@ -158,7 +158,7 @@ class Invariants:
         return found
 
     def _tensor(self, body: BodySymbols, k: int, start: Tensor, back: Tensor) -> Tensor:
-        dtype = start.dtype  # carried values keep their types: `absint.shapes.meanings` checks those of the body
+        dtype = start.dtype  # carried values keep their types: `absint.shapes.branches` checks those of the body
         if start.shape.is_top or back.shape.is_top or len(start.shape) != len(back.shape):
             return Tensor(dtype, self._of_any_rank(body, k, start.shape, back.shape))
         if (k, "shape") in self.lost:

@@ -13,8 +13,7 @@ from absint.lattices.contents import element_symbols
 from absint.lattices.records import NamedTuple
 from absint.lattices.value import Tensor, Value
 from absint.program.lowering_control import origin
-from absint.program.nodes import Node
-from absint.program.operations import Operation
+from absint.program.nodes import Node, Operation
 from absint.program.steps import ABSENT, IfJoin, LoopHead, Operand, ScanHead
 from absint.transfer.application import apply
 from absint.transfer.op import Op

@@ -20,8 +20,7 @@ from absint.lattices.terms.intern import Kept
 from absint.lattices.value import Tensor, Value
 from absint.program.graph import Program
 from absint.program.lowering_control import origin
-from absint.program.nodes import Node
-from absint.program.operations import Operation
+from absint.program.nodes import Node, Operation
 from absint.program.steps import LoopExit, LoopHead, Operand
 from absint.shapes.loops.zero_trip_ranks import reads_flags_alike
 from absint.transfer.application import apply

@@ -11,7 +11,7 @@ from onnx import TensorProto, helper
 
 import absint
 from absint.cli import run
-from absint.show.cost_plot import curves
+from absint.show.costs import curves
 from tests.absint.commands.cli_models import node, save, value, write_models
 from tests.models import branch, untyped
 

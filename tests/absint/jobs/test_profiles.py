@@ -14,8 +14,7 @@ from onnx import helper, numpy_helper
 
 import absint
 from absint.cli import run
-from absint.jobs.profiles.boxes import inside
-from absint.jobs.profiles.making import WantedSizes, least_and_greatest
+from absint.jobs.profiles.making import WantedSizes, inside, least_and_greatest
 from absint.jobs.profiles.profile import TOOLS, InputProfile, Profile, Sizes3
 from absint.lattices.limits import Limits
 from absint.lattices.terms.expr import Expr, symbol

@@ -11,7 +11,7 @@ from onnx import TensorProto, helper
 
 import absint
 from absint.lattices.dtype import DType
-from absint.model.lengths import size_in_bytes
+from absint.model.initialisers import size_in_bytes
 
 FIELDS = {
     "FLOAT": "float_data",

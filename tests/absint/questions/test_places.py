@@ -9,7 +9,7 @@ from absint.lattices.dtype import DType
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import const, symbol
 from absint.lattices.value import TOP, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
-from absint.questions.explain.places import Coordinate, number_at, numbers_of, replaced
+from absint.questions.explain.derived import Coordinate, number_at, numbers_of, replaced
 
 VECTOR = Tensor(DType.INT64, Shape([2]), Contents.vector([symbol("N"), const(8)]))
 IMAGE = Tensor(DType.FLOAT, Shape(["N", 3]))

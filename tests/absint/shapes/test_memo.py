@@ -13,7 +13,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import absint
-from absint.program import operations
+from absint.program import nodes
 from absint.program.instances import Instances
 from absint.shapes.loops import zero_trip_sizes
 from absint.shapes.memo import cache
@@ -216,11 +216,11 @@ def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     alone = {path: answers(onnx.load(path)) for path in EXAMPLES}
     monkeypatch.setattr(cache, "MAX_SUMMARIES", 7)
     monkeypatch.setattr(cache, "MAX_REUSES", 1)
-    monkeypatch.setattr(operations, "MAX_OPERATIONS", 3)
+    monkeypatch.setattr(nodes, "MAX_OPERATIONS", 3)
     absint.purge()
     for path in EXAMPLES:
         assert answers(onnx.load(path)) == alone[path]
-        assert len(operations.INTERNED) <= 3
+        assert len(nodes.INTERNED) <= 3
 
 
 def test_a_reuse_that_has_grown_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -268,7 +268,7 @@ def test_operators_that_an_earlier_model_had_are_not_looked_up(monkeypatch: pyte
     looked_up: list[object] = []
     operation = Instances.operation
 
-    def counted(self: Instances, *given: Any) -> operations.Operation | None:
+    def counted(self: Instances, *given: Any) -> nodes.Operation | None:
         looked_up.append(given[3])
         return operation(self, *given)
 
@@ -285,11 +285,11 @@ def test_operators_that_an_earlier_model_had_are_not_looked_up(monkeypatch: pyte
 
 
 def test_operators_are_kept_by_the_versions_that_a_model_imports(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(operations, "MAX_OPERATIONS", 2)
+    monkeypatch.setattr(nodes, "MAX_OPERATIONS", 2)
     for version in (6, 13, 6, 13):
         found = [d.code for d in absint.analyze(limited(version)).diagnostics]
         assert found == ({6: [], 13: ["node-form", "ill-formed"]})[version]
-        kept = operations.INTERNED._under
+        kept = nodes.INTERNED._under
         assert sum(map(len, kept.values())) <= 2
         assert all(dict(versions)[""] in (6, 13) for versions in kept)
 

@@ -15,7 +15,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "unneeded-nodes-prove",
         "a proof rests on nodes that a runtime may drop",
-        "absint.questions.proofs.provers",
+        "absint.questions.proofs.proof",
         "kept: Iterable[Constraint] = every.of_needed",
         "kept: Iterable[Constraint] = every",
         f"graph({UNNEEDED}).prove('N == M or N == 1 or M == 1').verdict",

@@ -92,7 +92,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "largest-box-stops-early",
         "a side of the nearest legal box could move further out",
-        "absint.jobs.profiles.boxes",
+        "absint.jobs.profiles.making",
         "while abs(bad - good) > 1:",
         "while abs(bad - good) > 9:",
         "graph('(float[M] x, int64[1] k) => (float[A] v, int64[B] i) { v, i = TopK(x, k) }')"

@@ -13,7 +13,7 @@ import absint
 from absint.errors import UsageError
 from absint.jobs.auditing import TOOLS, Claims, Judgement, judge, peer
 from absint.jobs.auditing.sources import _INFER, is_installed, undeclared
-from absint.runs.worker import Worker
+from absint.runs.pool import Worker
 from tests.absint.jobs.auditing.models import LIE, SUM, model
 
 JOIN = "(float[N] x, float[M] y) => (z) {z = Concat<axis = 0>(x, y) w = Add(z, z)}"

@@ -16,9 +16,9 @@ import absint
 from absint.jobs.auditing import Claims, Judgement, judge
 from absint.jobs.auditing.runs import Observed, Runs
 from absint.runs.allowance import allowing
+from absint.runs.pool import Worker, one_line
 from absint.runs.process import ProcessError
 from absint.runs.serving import Failure
-from absint.runs.worker import Worker, one_line
 from tests.absint.jobs.auditing.models import SUM, model
 
 ROOT = Path(__file__).parents[4]
@@ -97,7 +97,7 @@ def test_a_process_ends_with_its_parent_in_the_middle_of_a_request(tmp_path: Pat
     (tmp_path / "works_here.py").write_text(
         f"import os, time\ndef work(_):\n    open({str(mark)!r}, 'w').write(str(os.getpid()))\n    time.sleep(60)\n"
     )
-    code = "from absint.runs.worker import Worker; Worker('works_here:work').ask(None, 60)"
+    code = "from absint.runs.pool import Worker; Worker('works_here:work').ask(None, 60)"
     path = os.pathsep.join([str(tmp_path), str(ROOT)])
     parent = subprocess.Popen([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": path})
     try:

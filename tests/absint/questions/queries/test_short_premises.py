@@ -13,8 +13,7 @@ import absint
 from absint.cli import run
 from absint.lattices.logic.relation import TRUE
 from absint.lattices.text import parse_relation
-from absint.solution.naming import names_of
-from absint.solution.relations import in_short
+from absint.solution.naming import in_short, names_of
 from absint.solver.constraints import Constraint, Origin
 from absint.transfer.ordinary import box_of, holds_in_box
 

@@ -11,7 +11,7 @@ from time import sleep
 import pytest
 
 from absint.cli import run
-from absint.commands.messages import counted, logged, status
+from absint.commands.command import counted, logged, status
 from tests.absint.research.study.models import write
 
 SOURCES = ("declared", "sound", "max", "onnx")
@@ -94,7 +94,7 @@ def test_a_log_has_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch, capsys: 
     with counted("pairs") as advance:
         advance(3, 7, "m.onnx")
     assert capsys.readouterr().err == ""  # it took no 5 s
-    monkeypatch.setattr("absint.commands.messages.SECONDS", 0.02)
+    monkeypatch.setattr("absint.commands.command.SECONDS", 0.02)
     with counted("pairs") as advance:
         advance(1_003, 1_007, "m.onnx")
         sleep(0.2)
@@ -113,7 +113,7 @@ def test_a_log_has_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch, capsys: 
 def test_the_lines_of_a_log_end_with_the_work(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("absint.commands.messages.SECONDS", 0.02)
+    monkeypatch.setattr("absint.commands.command.SECONDS", 0.02)
     with pytest.raises(KeyError), logged("comparing"):
         raise KeyError
     sleep(0.1)
@@ -150,7 +150,7 @@ def test_bad_usage_is_one_line(
 def test_a_scheduler_is_asked_before_progress_is_shown(
     command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("absint.commands.messages.SECONDS", 0.02)
+    monkeypatch.setattr("absint.commands.command.SECONDS", 0.02)
     monkeypatch.setattr("absint.runs.distributed.TIMEOUT", "300ms")
     assert run([*command.split(), "--scheduler", "tcp://127.0.0.1:9"]) == 2
     error = capsys.readouterr().err
