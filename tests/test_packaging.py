@@ -1,7 +1,6 @@
 """The wheel, installed where the checkout cannot be seen, holds one package with a working command."""
 
 import email
-import importlib.util
 import os
 import re
 import shlex
@@ -15,6 +14,8 @@ from pathlib import Path
 
 import pytest
 import yaml
+
+from tests.jobs.packages import build, run
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = {"absint": "absint", "lattices": "absint/lattices", "solver": "absint/solver", "transfer": "absint/transfer"}
@@ -49,30 +50,12 @@ class Installed:
         return run([self.scripts / program, *arguments], cwd=self.outside)
 
 
-def run(command: list[Path | str], cwd: Path) -> subprocess.CompletedProcess[str]:
-    env = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    return subprocess.run(
-        [str(part) for part in command], cwd=cwd, env=env, capture_output=True, text=True, timeout=600, check=False
-    )
-
-
-def build_wheel(folder: Path) -> Path:
-    if all(map(importlib.util.find_spec, ("build", "hatchling", "hatch_fancy_pypi_readme"))):
-        how: list[Path | str] = ["-m", "build", "--wheel", "--no-isolation", "--outdir", folder, ROOT]
-    else:  # fetches the build backend
-        how = ["-m", "pip", "wheel", "--no-deps", "--wheel-dir", folder, ROOT]
-    built = run([sys.executable, *how], cwd=folder)
-    assert built.returncode == 0, built.stdout + built.stderr
-    (wheel,) = folder.glob("absint-*.whl")
-    return wheel
-
-
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     base = tmp_path_factory.mktemp("packaging")
     for name in ("dist", "outside"):
         (base / name).mkdir()
-    wheel = build_wheel(base / "dist")
+    wheel = build(base / "dist", "--wheel")
 
     venv.create(base / "venv", symlinks=os.name == "posix", with_pip=False)
     names = {"base": str(base / "venv"), "platbase": str(base / "venv")}
