@@ -70,9 +70,7 @@ class Proving:
         if given not in ("run", "inputs", "declared"):
             raise UsageError(f"given={given!r}: it is 'run', 'inputs' or 'declared'")
         if not isinstance(query, str | Relation):
-            raise UsageError(
-                f"{query!r} is no relation: write a text, as 'past >= 1', or eq(a, b) in the place of a == b"
-            )
+            raise UsageError(f"{query!r} is no relation: write a text, as 'past >= 1', or eq(a, b), not a == b")
         listed(assume)
         self._limits, self._declared = checked(limits), declared
         try:
