@@ -206,8 +206,9 @@ def checked(folder: Path, uv: Path | None) -> str:
     twine: Words = [found] if (found := shutil.which("twine")) else [uv, "tool", "run", "twine"] if uv else []
     if not twine:
         return "metadata not checked: neither twine nor uv is here"
-    done = run([*twine, "check", "--strict", *sorted(folder.glob("absint-*"))], folder, {"NO_COLOR": "1"})
-    return ("" if done.returncode == 0 else "FAULT: ") + " ".join((done.stdout + done.stderr).split())
+    done = run([*twine, "check", "--strict", *sorted(folder.glob("absint-*"))], folder)
+    said = re.sub(r"\x1b\[[0-9;]*m", "", done.stdout + done.stderr)
+    return ("" if done.returncode == 0 else "FAULT: ") + " ".join(said.split())
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
