@@ -23,7 +23,7 @@ from absint.shapes.inputs import read_inputs
 from absint.shapes.memo.gc_pause import uncollected
 from absint.shapes.policies import policy_of, run_policy
 from absint.shapes.refinement import run_rounds
-from absint.shapes.sizes import Assumption, Sizes, facts_of, given as given_sizes, read_assumptions
+from absint.shapes.sizes import Assumption, Sizes, facts_of, given as given_sizes, listed, read_assumptions
 from absint.transfer.families import shipped
 from absint.transfer.semantics import EITHER, SEMANTICS, Semantics
 from absint.transfer.table import Table
@@ -163,6 +163,9 @@ class Options(NamedTuple):
         """The policy. Raises UsageError for options that do not fit together."""
         if self.semantics not in SEMANTICS:
             raise UsageError(f"semantics={self.semantics!r}: it is one of {', '.join(map(repr, SEMANTICS))}")
+        if self.refine not in (True, False, "smt"):
+            raise UsageError(f"refine={self.refine!r}: it is True, False or 'smt'")
+        listed(self.assume)
         policy = SOUND
         if self.policy is not SOUND:
             policy = policy_of(self.policy)

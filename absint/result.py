@@ -41,7 +41,14 @@ INTERNAL: Final = frozenset(
 """What questions and jobs take from an analysis. No user needs these names, and any release may change them."""
 
 
-class Result(Questions, Copies):
+class _PublicNames(type):
+    """A class whose `dir`, which completion in notebooks reads, has the public names."""
+
+    def __dir__(cls) -> list[str]:
+        return [name for name in super().__dir__() if name not in INTERNAL]
+
+
+class Result(Questions, Copies, metaclass=_PublicNames):
     """The findings of an analysis, and the questions about them.
 
     Indexing gives the abstract value of a name of the main graph.

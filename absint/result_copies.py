@@ -114,7 +114,7 @@ class Copies(Analysed):
         from absint.model.writing import check_target, write_file
         from absint.show.page.page import page
 
-        check_target("", os.fspath(path))
+        check_target(self.origin, os.fspath(path))
         write_file(page(self, sizes=exact_sizes(sizes or {}, self.declared_inputs)), path)
 
     def view(self, height: int = 700) -> View:

@@ -21,7 +21,6 @@ from mkdocs.structure.pages import Page
 from absint import Result
 from absint.cli import GROUPS, cli
 from absint.commands.command import Command
-from absint.result import INTERNAL
 from absint.show.schemas import json_schema, names
 
 ROOT: Final = Path(__file__).parents[1]
@@ -77,7 +76,7 @@ def pages() -> Iterator[tuple[str, str]]:
 
 def others(text: str) -> list[str]:
     """Public members of `Result` that the page about it does not show by name."""
-    names = (name for name in dir(Result) if not name.startswith("_") and name not in INTERNAL)
+    names = (name for name in dir(Result) if not name.startswith("_"))
     return [name for name in names if f"absint.Result.{name}\n" not in text]
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from absint import cli
 from tests.pages import GENERATED, by_hand, words
-from tests.pages.console import rewritten
+from tests.pages.console import blocks, expected_output, masked, remarks, rewritten, sessions, unprinted
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -50,13 +50,6 @@ def test_what_programs_write_is_not_counted() -> None:
         by_hand("lint.md", "a page without its table")
 
 
-def blocks(document: Path, tag: str) -> list[tuple[int, str]]:
-    """The fenced code blocks whose info string is exactly `tag`, with the number of their first line."""
-    text = document.read_text("utf-8")
-    fence = re.compile(rf"^```{re.escape(tag)}\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-    return [(text.count("\n", 0, found.start(1)) + 1, found[1]) for found in fence.finditer(text)]
-
-
 @pytest.mark.parametrize(("variable", "ending"), [("TRY_IT", ".onnx"), ("TEST_IT", "-m pytest")])
 def test_ci_runs_the_commands_of_the_readme(variable: str, ending: str) -> None:
     script = (ROOT / ".ci" / "run").read_text("utf-8")
@@ -74,23 +67,6 @@ def test_the_readme_names_a_model_that_is_there() -> None:
     assert [name for name in named if not (ROOT / name).exists()] == []
 
 
-def expected_output(document: Path, last: int) -> str | None:
-    """The `text` block that follows the block which ends at a line, with a blank line between the two."""
-    return next((text for line, text in blocks(document, "text") if line == last + 4), None)
-
-
-def remarks(source: str) -> list[str]:
-    """Calls of print write what the comments behind them say."""
-    return re.findall(r"^ *print\(.*\)  # (.*)$", source, re.MULTILINE)
-
-
-def unprinted(remarks: list[str], output: str) -> list[str]:
-    """The remarks that match no line of the output, each after the one before; `...` stands for any text."""
-    lines = iter(output.splitlines())
-    patterns = {remark: re.compile(re.escape(remark).replace(r"\.\.\.", ".*")) for remark in remarks}
-    return [remark for remark in remarks if not any(patterns[remark].fullmatch(line) for line in lines)]
-
-
 def run_python(document: Path, line: int, source: str, namespace: dict[str, object], output: Callable[[], str]) -> None:
     code = compile("\n" * (line - 1) + source, str(document), "exec")  # a traceback shows the document's line
     exec(code, namespace)
@@ -100,20 +76,13 @@ def run_python(document: Path, line: int, source: str, namespace: dict[str, obje
     assert unprinted(remarks(source), printed) == [], f"the block at line {line} prints\n{printed}"
 
 
-def masked(text: str) -> str:
-    """Z3 is free to find any sizes, and a slow machine is told how long it takes."""
-    text = re.sub(r"^absint: .*, [0-9]+ s\n", "", text, flags=re.MULTILINE)
-    return re.sub(r"^  false at .*", lambda row: re.sub(r"=[0-9]+", "=#", row[0]), text, flags=re.MULTILINE)
-
-
 def test_signs_of_progress_are_no_output() -> None:
     assert masked("absint: 1 of 2 operators, 5 s\nfine\n") == "fine\n"
 
 
 def run_console(line: int, source: str, output: Callable[[], str]) -> None:
     """Each command prints the lines below it, errors included."""
-    for session in re.split(r"^\$ ", source, flags=re.MULTILINE)[1:]:
-        command, _, expected = session.partition("\n")
+    for command, expected in sessions(source):
         program, *arguments = shlex.split(command)
         assert program == "absint"
         cli.run(arguments)

@@ -1,7 +1,6 @@
 """The wheel, installed where the checkout cannot be seen, holds one package with a working command."""
 
 import email
-import importlib.util
 import os
 import re
 import shlex
@@ -15,6 +14,8 @@ from pathlib import Path
 
 import pytest
 import yaml
+
+from tests.jobs.packages import Environment, build, is_answer, page_faults, requirements, run
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = {"absint": "absint", "lattices": "absint/lattices", "solver": "absint/solver", "transfer": "absint/transfer"}
@@ -49,30 +50,12 @@ class Installed:
         return run([self.scripts / program, *arguments], cwd=self.outside)
 
 
-def run(command: list[Path | str], cwd: Path) -> subprocess.CompletedProcess[str]:
-    env = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    return subprocess.run(
-        [str(part) for part in command], cwd=cwd, env=env, capture_output=True, text=True, timeout=600, check=False
-    )
-
-
-def build_wheel(folder: Path) -> Path:
-    if all(map(importlib.util.find_spec, ("build", "hatchling", "hatch_fancy_pypi_readme"))):
-        how: list[Path | str] = ["-m", "build", "--wheel", "--no-isolation", "--outdir", folder, ROOT]
-    else:  # fetches the build backend
-        how = ["-m", "pip", "wheel", "--no-deps", "--wheel-dir", folder, ROOT]
-    built = run([sys.executable, *how], cwd=folder)
-    assert built.returncode == 0, built.stdout + built.stderr
-    (wheel,) = folder.glob("absint-*.whl")
-    return wheel
-
-
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     base = tmp_path_factory.mktemp("packaging")
     for name in ("dist", "outside"):
         (base / name).mkdir()
-    wheel = build_wheel(base / "dist")
+    wheel = build(base / "dist", "--wheel")
 
     venv.create(base / "venv", symlinks=os.name == "posix", with_pip=False)
     names = {"base": str(base / "venv"), "platbase": str(base / "venv")}
@@ -188,3 +171,36 @@ def test_the_hook_and_the_plugin_work_from_the_wheel(installed: Installed) -> No
     plugin = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "absint.pytest_plugin", "--absint-lint", "bad.onnx"]
     done = installed.run("python", *plugin)
     assert "1 failed" in done.stdout, done.stdout + done.stderr
+
+
+def test_the_job_finds_what_a_page_says_otherwise(installed: Installed, tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(
+        "```console\n$ absint analyze examples/gone.onnx\nfine\n$ absint schema nothing\n...\n```\n\n"
+        "```python run\nimport absint\n\nprint(absint.__name__)  # absint\n```\n\n```python run\nprint(1)  # 2\n```\n"
+    )
+    environment = Environment(installed.scripts.parent, None)
+    refused, printed = page_faults(environment, str(page), exactly=True)
+    assert "absint analyze examples/gone.onnx: exit code 2" in refused
+    assert printed == f"{page}:15: 1"
+
+
+@pytest.mark.parametrize(
+    ("code", "output", "fine"),
+    [
+        (0, "fine\n", True),
+        (3, "undecided\n", True),
+        (2, "absint: error: absint rules needs numpy: pip install numpy\n", True),
+        (2, "absint: error: gone.onnx does not exist\n", False),
+        (0, "Traceback (most recent call last):\n", False),
+        (2, "absint: error: internal error, please report it: pip install\n", False),
+    ],
+)
+def test_an_answer_is_one_without_a_traceback(code: int, output: str, fine: bool) -> None:
+    assert is_answer("absint analyze a.onnx", code, output) is fine
+
+
+def test_what_the_wheel_needs_is_read_from_it(installed: Installed) -> None:
+    alone, more = requirements(installed.wheel, []), requirements(installed.wheel, ["run"])
+    assert {line.partition(">")[0] for line in alone} >= {"click", "numpy", "onnx", "z3-solver"}
+    assert {line.partition(">")[0] for line in more} - {line.partition(">")[0] for line in alone} == {"onnxruntime"}

@@ -97,6 +97,7 @@ class Devices:
 
 def devices(analysed: Analysed) -> Devices:
     """See `absint.Result.devices`."""
+    analysed.require_sound("the placement of nodes")
     return _Placing(analysed).run()
 
 

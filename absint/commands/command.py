@@ -18,9 +18,10 @@ from contextlib import contextmanager
 from functools import partial
 from threading import Event, Thread
 from time import monotonic
-from typing import Final
+from typing import Any, Final
 
 import click
+from click.shell_completion import CompletionItem
 
 from absint.lattices.text.escapes import one_line, plain
 
@@ -76,12 +77,29 @@ shared: Final = partial(click.option, cls=Shared)
 """As `click.option`, for an option that many commands take."""
 
 
+class _File(click.types.StringParamType):
+    """A text that names a file or a folder: a shell completes these."""
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        return [CompletionItem(incomplete, type="file")]
+
+
+_FILES: Final = re.compile(r"\b(MODEL|FILE|DIR|OUT|A|B)\b")
+"""Names of arguments that are files."""
+
+
 class Command(click.Command):
     """A command with short help, and with all of it under `--help-all`.
 
     Where it has a limit of its own under the name of a shared one, as `--seconds` for a lemma, the shared one keeps its
     former name alone.
     """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 (those of click.Command)
+        super().__init__(*args, **kwargs)
+        for param in self.params:
+            if param.type is click.STRING and _FILES.search(param.metavar or (param.name or "").upper()):
+                param.type = _File()
 
     def _tell_apart(self) -> None:
         shared = [one for one in self.params if isinstance(one, Shared) and FORMER.intersection(one.opts)]

@@ -112,7 +112,12 @@ def _check(line: Line, others: str, several: bool) -> None:
     if not line.models:
         raise click.UsageError("Missing argument 'MODEL'.", context)
     if others and not line.others:
+        for text in line.sizes:
+            if not text.rpartition("=")[0].strip().isidentifier():
+                raise UsageError(f"{excerpt(text, 60)}: reads as a size; a relation has == in the place of =")
         raise click.UsageError(f"Missing argument '{others.rstrip('.')}'.", context)
+    if "" in line.models:
+        raise UsageError("the path of the model is an empty text")
     for text in line.models[1:]:
         if not several:
             raise click.UsageError(f"Got unexpected extra argument ({text})", context)

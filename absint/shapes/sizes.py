@@ -30,6 +30,12 @@ _TRUTHS: Final = (0, 1)
 """Bounds of a name that stands for a condition in a text."""
 
 
+def listed(assume: Sequence[Assumption]) -> None:
+    """Raises UsageError for one text in the place of a list of relations."""
+    if isinstance(assume, str):
+        raise UsageError(f"assume={assume!r}: expected a list, as [{assume!r}]")
+
+
 def read_assumptions(assume: Sequence[Assumption], inputs: Inputs) -> list[Relation]:
     """The user's assumptions as relations over sizes and elements of the inputs.
 

@@ -41,8 +41,8 @@ def by_hand(name: str, text: str) -> str:
 
 
 def words(text: str) -> int:
-    """Words, numbers and names; the strokes of tables and lone signs are none."""
-    return len(re.findall(r"\S*\w\S*", text))
+    """As `wc -w` counts: whatever blanks part, the strokes of tables too."""
+    return len(text.split())
 
 
 def differences(old: str, new: str) -> Iterable[str]:

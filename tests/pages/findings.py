@@ -16,11 +16,12 @@ from absint.jobs.auditing import peer
 
 PAGE = Path(__file__).parents[2] / "docs" / "findings.md"
 
-_SECTION = re.compile(r"\n## (?P<title>[^\n]+)\n.*?```onnx\n(?P<model>.*?)```\n(?P<table>(?:\n\|[^\n]+)+)", re.DOTALL)
+_SECTION = re.compile(r"\n## (?P<title>[^\n]+)\n.*?```onnx\n(?P<model>.*?)```\n(?P<lines>(?:\n- [^\n]+)+)", re.DOTALL)
+_LINE = re.compile(r"- (?P<tool>[\w-]+): `(?P<value>\w+)` is `(?P<says>.*)`; at (?P<at>.*) a run gives `(?P<run>.*)`")
 
 
 class Finding(NamedTuple):
-    """A row of the page."""
+    """A line of the page."""
 
     title: str
     model: str
@@ -35,10 +36,12 @@ class Finding(NamedTuple):
 
 
 def findings() -> Iterator[Finding]:
-    """The rows of the page."""
+    """The lines of the page."""
     for section in _SECTION.finditer(PAGE.read_text("utf-8")):
-        for line in section["table"].strip().splitlines()[2:]:
-            tool, value, says, at, run = (cell.strip().strip("`") for cell in line.strip("|").split("|"))
+        for line in section["lines"].strip().splitlines():
+            found = _LINE.fullmatch(line)
+            assert found is not None, line
+            tool, value, says, at, run = found.groups()
             sizes = {name: int(size) for name, size in (pair.split("=") for pair in at.split(", "))}
             yield Finding(section["title"], section["model"], tool, value, says, sizes, run)
 

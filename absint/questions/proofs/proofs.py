@@ -21,7 +21,7 @@ from absint.questions.proofs.evidence import Evidence, Executions, chosen
 from absint.questions.proofs.proof import Given, Proof, Provers, ShownBy, Verdict, with_premises
 from absint.questions.proofs.text import Query
 from absint.questions.sizes.checking import Judge
-from absint.shapes.sizes import Assumption
+from absint.shapes.sizes import Assumption, listed
 from absint.shapes.summaries import State
 from absint.solution.analysed import Analysed
 from absint.solution.constraints import all_names, recorded
@@ -67,6 +67,9 @@ class Proving:
         runs = chosen(evidence, confirm, self._analysed.semantics) == "run"
         if given not in ("run", "inputs", "declared"):
             raise UsageError(f"given={given!r}: it is 'run', 'inputs' or 'declared'")
+        if not isinstance(query, str | Relation):
+            raise UsageError(f"{query!r} is no relation: write a text, as 'past >= 1', or eq(a, b), not a == b")
+        listed(assume)
         self._limits, self._declared = checked(limits), declared
         try:
             with within(limits.seconds):

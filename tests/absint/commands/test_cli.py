@@ -744,3 +744,39 @@ def test_a_shell_completes_names_of_commands_without_their_modules() -> None:
         "assert 'absint.commands.certify' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, timeout=60)
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("absint analyze --sem", ["plain,--semantics"]),
+        ("absint analyze --semantics onnxr", ["plain,onnxruntime"]),
+        ("absint analyze examp", ["file,examp"]),
+        ("absint analyze a.onnx b", ["file,b"]),
+        ("absint diff a.onnx b", ["file,b"]),
+        ("absint dynamize a", ["file,a"]),
+        ("absint lint mod", ["file,mod"]),
+        ("absint report a.onnx -o out", ["file,out"]),
+        ("absint analyze a.onnx --rules r", ["file,r"]),
+        ("absint schema cert", []),
+    ],
+)
+def test_a_shell_completes_options_and_files(
+    words: str, found: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COMP_WORDS", words)
+    monkeypatch.setenv("COMP_CWORD", str(words.count(" ")))
+    monkeypatch.setenv("_ABSINT_COMPLETE", "bash_complete")
+    with pytest.raises(SystemExit):
+        cli.main(prog_name="absint", args=[])
+    assert capsys.readouterr().out.split() == found
+
+
+def test_a_relation_with_one_sign_too_few_is_named(small: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["prove", small, "y[0] = 3"]) == 2
+    assert capsys.readouterr().err == "absint: error: y[0] = 3: reads as a size; a relation has == in the place of =\n"
+
+
+def test_an_empty_path_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["analyze", ""]) == 2
+    assert capsys.readouterr().err == "absint: error: the path of the model is an empty text\n"

@@ -15,23 +15,12 @@ import onnxruntime
 import pytest
 
 from absint.cli import run
+from tests.pages.console import agrees, blocks, sessions
 
 ROOT = Path(__file__).parents[3]
 README = (ROOT / "README.md").read_text("utf-8")
-BLOCKS = re.findall(r"^```console\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
-SESSIONS = [session for block in BLOCKS for session in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]]
+SESSIONS = [session for _, block in blocks(ROOT / "README.md", "console") for session in sessions(block)]
 BERT = ROOT / "examples" / "bert"
-
-
-def masked(text: str) -> str:
-    """Z3 is free to find any sizes."""
-    return re.sub(r"^  false at .*", lambda row: re.sub(r"=[0-9]+", "=#", row[0]), text, flags=re.MULTILINE)
-
-
-def agrees(shown: str, printed: str) -> bool:
-    """A line of three points stands for any lines."""
-    parts = re.split(r"^ *\.\.\.\n", masked(shown), flags=re.MULTILINE)
-    return re.fullmatch(r"(?:.*\n)*".join(map(re.escape, parts)), masked(printed)) is not None
 
 
 @pytest.mark.parametrize(
@@ -54,13 +43,12 @@ def test_the_readme_shows_commands() -> None:
     assert README.count("\n") <= 150
 
 
-@pytest.mark.parametrize("session", SESSIONS, ids=lambda session: session.partition("\n")[0])
+@pytest.mark.parametrize(("command", "expected"), SESSIONS, ids=[command for command, _ in SESSIONS])
 def test_the_readme_shows_what_is_printed(
-    session: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    command: str, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     monkeypatch.chdir(tmp_path)
-    command, _, expected = session.partition("\n")
     program, *arguments = shlex.split(command)
     if program == "python":
         done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=False)

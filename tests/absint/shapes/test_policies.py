@@ -357,6 +357,7 @@ REFUSED: Mapping[str, Callable[[Result], object]] = {
     "a check of sizes": lambda result: result.check({"N": 1, "M": 1}),
     "a cost": Result.cost,
     "the memory": Result.memory,
+    "the placement of nodes": Result.devices,
     "verification": Result.verify,
     "annotate with 'strict'": lambda result: result.annotate("strict"),
 }
