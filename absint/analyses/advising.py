@@ -6,6 +6,7 @@ node which reads the value does not fail. What flows backward holds of runs that
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar, cast
 
@@ -27,6 +28,7 @@ from absint.lattices.text.nearest import did_you_mean
 from absint.lattices.value import Tensor
 from absint.program.lowered import Lowered
 from absint.program.nodes import Node
+from absint.program.rules.files import blaming
 from absint.program.steps import Gate, Operand
 from absint.shapes.cooperation import Advice, Cooperation, Finding, in_turns
 from absint.shapes.refinement import run as shapes_run
@@ -222,19 +224,20 @@ class Adviser:
         return _Telling(self._lowered, shapes, self._members, finished).advice()
 
 
-def begun(lowered: Lowered, facts: Facts, members: Sequence[Given]) -> tuple[Cooperation, Facts]:
+def begun(lowered: Lowered, facts: Facts, given: Sequence[Given]) -> tuple[Cooperation, Facts]:
     """The exchange between the shape analysis and others before anything is refined; the facts with their findings.
 
     Raises UsageError for what is no analysis, and for names of which one takes something for granted that are none of
-    the model.
+    the model, and if code of a file that is given fails.
     """
-    members = check_given(lowered, members)
+    members = check_given(lowered, given)
 
     def turn(advice: Advice) -> Round:
         return shapes_run(lowered, advice.with_facts(facts), advice=advice)
 
     adviser = Adviser(lowered, members)
-    advice, _ = in_turns(turn, adviser)
+    with blaming("--analysis", [os.fspath(one) for one in given if isinstance(one, str | os.PathLike)]):
+        advice, _ = in_turns(turn, adviser)
     return Cooperation(tuple(members), adviser, advice), advice.with_facts(facts)
 
 

@@ -60,11 +60,27 @@ def run_file(path: str, option: str) -> ModuleType:
             where = f"{error.filename}, {where}"
         raise UsageError(f"{option} {path}: {where}{error.msg}") from None
     except (Exception, SystemExit) as error:
-        line = _last_line(error.__traceback__, path)
-        where = "" if line is None else f"line {line}: "
-        text = str(error).strip().split("\n")[0]
-        raise UsageError(f"{option} {path}: {where}{type(error).__name__}{f': {text}' if text else ''}") from None
+        raise _blamed(option, path, error) from None
     return module
+
+
+@contextmanager
+def blaming(option: str, paths: Iterable[str]) -> Iterator[None]:
+    """An error on the way through code of one of the files, which an option names, is a UsageError with the line."""
+    try:
+        yield
+    except Exception as error:
+        for path in paths:
+            if not isinstance(error, UsageError) and _last_line(error.__traceback__, path) is not None:
+                raise _blamed(option, path, error) from error
+        raise
+
+
+def _blamed(option: str, path: str, error: BaseException) -> UsageError:
+    line = _last_line(error.__traceback__, path)
+    where = "" if line is None else f"line {line}: "
+    text = str(error).strip().split("\n")[0]
+    return UsageError(f"{option} {path}: {where}{type(error).__name__}{f': {text}' if text else ''}")
 
 
 def _last_line(trace: TracebackType | None, path: str) -> int | None:

@@ -172,9 +172,10 @@ def test_reports_and_json_have_it(capsys: pytest.CaptureFixture[str]) -> None:
         (FILE + NEEDY, "make the analysis in the file, and it is taken"),
         (FILE.replace('"exp"', '"ABS101"'), "Depths reports 'ABS101': a code begins with a letter"),
         (FILE.replace('"exp"', '"no code"'), "Depths reports 'no code': a code begins with a letter"),
+        (FILE.replace("return x", "return x / 0"), "--analysis bad.py: line 18: TypeError: unsupported operand type"),
         (None, "--analysis bad.py does not exist"),
     ],
-    ids=["nothing", "syntax", "error", "arguments", "own-code", "no-code", "absent"],
+    ids=["nothing", "syntax", "error", "arguments", "own-code", "no-code", "wrong-code", "absent"],
 )
 def test_bad_files_get_one_line(text: str | None, said: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     if text is not None:
@@ -245,3 +246,21 @@ def test_an_analysis_that_runs_alone_gives_its_findings() -> None:
     found = analysis.reported(absint.fixpoint(result.graph, analysis))
     assert [item.where for item in found] == ['Identity Loop#3/body/#0 (output "again")']
     assert [item for item in result.diagnostics if item.by] == []
+
+
+class Wanted(absint.BackwardAnalysis[ValueSet[Any]]):
+    domain = FLAT
+
+    def operator(self, node: int, outputs: Sequence[ValueSet[Any]]) -> list[ValueSet[Any]]:
+        if all(one == FLAT.bottom for one in outputs):
+            self.report(node, "idle", "no output needs it", severity=Severity.INFO)
+        return [outputs[0]] * len(self.nodes[node].operands)
+
+
+def test_backward_analyses_report_too() -> None:
+    model = parsed("(float[N] x) => (float[N] y) { y = Relu (x) z = Neg (x) w = Exp (z) }")
+    found = absint.analyze(model, with_=[Wanted()]).diagnostics
+    assert [(item.where, item.code) for item in found] == [
+        ('Neg #1 (output "z")', "idle"),
+        ('Exp #2 (output "w")', "idle"),
+    ]
