@@ -31,7 +31,7 @@ from absint.transfer.table import Table
 if TYPE_CHECKING:
     import onnx
 
-    from absint.analyses.exchange import Member
+    from absint.analyses.exchange import Given
     from absint.jobs.dynamizing.dynamize import Dynamized
     from absint.questions.claims.trust import Trust
     from absint.shapes.timings import Timings
@@ -61,7 +61,7 @@ def analyze(
     max_seconds: float | None = None,
     max_nodes: int | None = None,
     on_progress: Progress | None = None,
-    with_: Sequence[Member] = (),
+    with_: Sequence[Given] = (),
     trust: Trust = (),
 ) -> Result:
     """Run the shape analysis of a model to its fixpoint.
@@ -104,9 +104,9 @@ def analyze(
     called while nodes are lowered, analysed and refined; if it returns False the analysis stops in the same way, and an
     exception it raises ends the analysis. A single rule application is never interrupted.
 
-    The analyses in `with_` run together with it, in any order. Each may `ask` the others; what they find of elements
-    bounds sizes, decides branches, and shows that nodes do not fail. `Result.found_by` has what each found, and answers
-    that rest on one name it.
+    The analyses in `with_`, or in Python files that it names, run together with it, in any order. Each may `ask` the
+    others; what they find of elements bounds sizes, decides branches, and shows that nodes do not fail.
+    `Result.found_by` has what each found, `Result.diagnostics` what each reports; answers that rest on one name it.
 
     `trust` takes declared shapes of values as premises where the analysis knows less: `"all"`, `"custom"` for outputs
     of operators without a rule, or names of values and nodes. Every answer then holds of the runs in which they are
@@ -156,7 +156,7 @@ class Options(NamedTuple):
     names_as_declared: bool
     premises: bool
     semantics: Semantics
-    with_: Sequence[Member]
+    with_: Sequence[Given]
     trust: Trust
 
     def checked(self) -> UnificationPolicy:
@@ -170,9 +170,8 @@ class Options(NamedTuple):
         if self.policy is not SOUND:
             policy = policy_of(self.policy)
         if self.with_ and not policy.sound:
-            raise UsageError(
-                f"with_={[one.label for one in self.with_]} needs the sound policy, found the {policy.label}"
-            )
+            given = [getattr(one, "label", one) for one in self.with_]
+            raise UsageError(f"with_={given} needs the sound policy, found the {policy.label}")
         if self.refine == "smt" and not policy.sound:
             raise UsageError(f"refine='smt' needs the sound policy: claims of the {policy.label} prove nothing")
         return policy

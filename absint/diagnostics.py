@@ -31,6 +31,10 @@ class Diagnostic:
     """The finding, in one line."""
     sizes: Mapping[str, int] | None = None
     """Input sizes at which it occurs, if it does not occur at all sizes."""
+    by: str = ""
+    """The analysis of a user that reported it; empty for one of absint's own."""
+    data: Mapping[str, object] | None = None
+    """The numbers and texts behind it, as that analysis gave them."""
 
     def __post_init__(self) -> None:
         """Escape what cannot be printed: names in a model may hold anything."""

@@ -7,6 +7,7 @@ queries        questions that analyses ask each other; bounds of elements, from 
 rows           states of nodes, and an analysis as operations on them; the comparisons that a condition is made of
 frame          a program, and what analyses see of each other while they run over it; folded calls, run once
 exchange       several analyses in one solver, which ask each other, in turns
+reporting      findings of an analysis about nodes, as diagnostics
 advising       what forward and backward analyses have in common, and tell the shape analysis
 found          what they found, by name
 liveness       when each value dies; the graphs of a program as a tree: branches and bodies of loops

@@ -6,13 +6,16 @@ node which reads the value does not fail. What flows backward holds of runs that
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
-from absint.analyses.exchange import Member, run, solve
+from absint.analyses.exchange import Given, Member, read_analyses, run, solve
 from absint.analyses.frame import Frame, Shapes
-from absint.analyses.queries import ElementBounds, ElementOf, Q, Query, TripCount
+from absint.analyses.queries import ElementBounds, ElementOf, Q, Query, ShapeOf, TripCount
+from absint.analyses.reporting import Reporting
 from absint.analyses.rows import Row
+from absint.diagnostics import Diagnostic
 from absint.engine import Analysis, Solution
 from absint.errors import UsageError
 from absint.lattices.lattice import Lattice, Rows
@@ -25,6 +28,7 @@ from absint.lattices.text.nearest import did_you_mean
 from absint.lattices.value import Tensor
 from absint.program.lowered import Lowered
 from absint.program.nodes import Node
+from absint.program.rules.files import blaming
 from absint.program.steps import Gate, Operand
 from absint.shapes.refinement import Advice, Cooperation, Finding, in_turns, run as shapes_run
 from absint.shapes.rounds import Round, lasting
@@ -33,11 +37,14 @@ from absint.transfer.stated import Within
 
 # The common part of analyses of values, forward and backward: a domain, the nodes, and questions to each other.
 
+if TYPE_CHECKING:
+    from absint.model.weights import Array
+
 T = TypeVar("T")
 U = TypeVar("U")
 
 
-class ValueAnalysis(Analysis[tuple[T, ...]], Member):
+class ValueAnalysis(Analysis[tuple[T, ...]], Member, Reporting):
     """An element of `domain` for each value of a model."""
 
     domain: Lattice[T]
@@ -90,6 +97,17 @@ class ValueAnalysis(Analysis[tuple[T, ...]], Member):
         """
         return fixed_name(self.nodes[node]) if self.frame.call is None else ""
 
+    def constant(self, operand: Operand) -> Array | None:
+        """The elements that a value has in every run, as an array; None if they are not all known.
+
+        These are initialisers that no caller can replace and constants, of any size in the main graph, and what shapes
+        know of small tensors anywhere, where a zero has lost its sign. Nothing is known of a value that is left out.
+        """
+        loaded = self.frame.program.loaded
+        if operand[0] < 0 or loaded is None:
+            return None
+        return loaded.weights.constant(self.given_name(operand[0]), self.ask(ShapeOf, operand).value)
+
     def ask(self, query: type[Q], operand: Operand) -> Q:
         """The answer of all analyses that run together, that of shapes among them; sound even if none answers.
 
@@ -105,6 +123,14 @@ class ValueAnalysis(Analysis[tuple[T, ...]], Member):
     def answers(self, element: T) -> Iterable[Query]:
         """The answers that an element gives to others, as `ElementBounds(0, 7)`. It is not asked of bottom."""
         return ()
+
+    def reported(self, solution: Solution[tuple[T, ...]]) -> tuple[Diagnostic, ...]:
+        """The findings of an analysis that ran alone; `Result.diagnostics` has those of one that ran with others."""
+        return self.findings_at(solution.states)
+
+    def findings_at(self, states: Sequence[Row]) -> tuple[Diagnostic, ...]:
+        """What is reported where these are the final states."""
+        return self._visited(self.row, states)
 
     def by_name(self, solution: Solution[tuple[T, ...]]) -> dict[str, T]:
         """The element of each value by its name; in a body or an inlined function, path and name (`loop1/body/x`)."""
@@ -197,26 +223,28 @@ class Adviser:
         return _Telling(self._lowered, shapes, self._members, finished).advice()
 
 
-def begun(lowered: Lowered, facts: Facts, members: Sequence[Member]) -> tuple[Cooperation, Facts]:
+def begun(lowered: Lowered, facts: Facts, given: Sequence[Given]) -> tuple[Cooperation, Facts]:
     """The exchange between the shape analysis and others before anything is refined; the facts with their findings.
 
     Raises UsageError for what is no analysis, and for names of which one takes something for granted that are none of
-    the model.
+    the model, and if code of a file that is given fails.
     """
-    check_given(lowered, members)
+    members = check_given(lowered, given)
 
     def turn(advice: Advice) -> Round:
         return shapes_run(lowered, advice.with_facts(facts), advice=advice)
 
     adviser = Adviser(lowered, members)
-    advice, _ = in_turns(turn, adviser)
+    with blaming("--analysis", [os.fspath(one) for one in given if isinstance(one, str | os.PathLike)]):
+        advice, _ = in_turns(turn, adviser)
     return Cooperation(tuple(members), adviser, advice), advice.with_facts(facts)
 
 
-def check_given(lowered: Lowered, members: Sequence[Member]) -> None:
-    """Raise UsageError for what is no analysis, and for names that the model does not have."""
-    if not isinstance(members, Sequence):
-        raise UsageError(f"with_={members!r}: expected a list of analyses")
+def check_given(lowered: Lowered, given: Sequence[Given]) -> list[Member]:
+    """The analyses that are given. Raises UsageError for what is none, and for names that the model does not have."""
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        raise UsageError(f"with_={given!r}: expected a list of analyses")
+    members = read_analyses(given)
     for one in members:
         if not isinstance(one, Member):
             raise UsageError(f"with_=[{one!r}]: expected an analysis, as Ranges(x=(0, 1))")
@@ -226,6 +254,7 @@ def check_given(lowered: Lowered, members: Sequence[Member]) -> None:
                 if name not in names:
                     hint = did_you_mean(name, names) or "names are those of inputs, initialisers and constants"
                     raise UsageError(f"{one.label}: the model has no input {name!r}; {hint}")
+    return members
 
 
 class _Telling:

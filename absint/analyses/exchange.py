@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from abc import abstractmethod
-from collections.abc import Collection, Sequence
-from typing import Final
+from collections.abc import Collection, Iterable, Sequence
+from functools import lru_cache
+from inspect import isabstract
+from typing import Final, Union
 
 from absint.analyses.frame import Frame, Shapes
 from absint.analyses.rows import Row, RowAnalysis
 from absint.engine import Analysis, fixpoint
+from absint.errors import UsageError
 from absint.program.graph import Program
+from absint.program.rules.files import run_file
 from absint.program.steps import Operand
 
 
@@ -23,6 +28,41 @@ class Member(RowAnalysis):
     def names_given(self) -> Collection[str]:
         """The names of inputs, initialisers and constants of which something is taken for granted."""
         return ()
+
+
+@lru_cache(maxsize=16)
+def _defined(path: str, _: int) -> tuple[Member, ...]:
+    """The analyses of a file while it has this time: those that it makes, else one of each class that it defines."""
+    module = run_file(path, "--analysis")
+    found = list(vars(module).values())
+    made = [one for one in found if isinstance(one, Member)]
+    own = [one for one in found if isinstance(one, type) and issubclass(one, Member)]
+    own = [one for one in own if one.__module__ == module.__name__ and not isabstract(one)]
+    if not made and not own:
+        raise UsageError(f"--analysis {path}: defines no analysis: write a subclass of absint.ForwardAnalysis")
+    try:
+        return tuple(made or [one() for one in dict.fromkeys(own)])
+    except TypeError as error:
+        raise UsageError(f"--analysis {path}: {error}; make the analysis in the file, and it is taken") from None
+
+
+Given = Union[Member, str, "os.PathLike[str]"]
+"""An analysis, or the path of a Python file that defines some."""
+
+
+def read_analyses(given: Iterable[Given]) -> list[Member]:
+    """The analyses, and for a path of a Python file those that it defines; the file is run.
+
+    Raises UsageError, with the line, for a file that cannot be run, and for one that defines no analysis.
+    """
+    found: list[Member] = []
+    for one in given:
+        if isinstance(one, str | os.PathLike):
+            path = os.fspath(one)
+            found += _defined(path, os.stat(path).st_mtime_ns if os.path.exists(path) else 0)
+        else:
+            found.append(one)
+    return found
 
 
 Parts = tuple[Row, ...]

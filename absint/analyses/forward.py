@@ -9,9 +9,10 @@ its outputs, the values that the condition speaks of, as they are where it holds
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, reduce
+from itertools import combinations
 from types import MappingProxyType
-from typing import NamedTuple, TypeVar, cast
+from typing import Final, NamedTuple, TypeVar, cast
 
 from absint.analyses.advising import T, ValueAnalysis
 from absint.analyses.frame import Frame
@@ -69,6 +70,9 @@ def handlers_of(kind: type, base: type) -> Mapping[str, Handler]:
 
 
 Rows = Sequence[tuple[T, ...]]
+
+_LOOP: Final = ("what it begins with", "what its body gives back")
+"""The paths that meet in the head of a loop."""
 
 
 class ForwardAnalysis(ValueAnalysis[T]):
@@ -140,6 +144,35 @@ class ForwardAnalysis(ValueAnalysis[T]):
         most = self.ask(TripCount, (head, 0)).numbers[1]
         return self.within(ElementBounds(0, most - 1))
 
+    # Paths that meet
+
+    disagreement: str = ""
+    """The code of a finding that facts of two paths differ where they meet, in an If or a loop, or in an operator that
+    asks for `together`; no such thing is reported if it is empty. Facts differ if neither is below the other."""
+
+    def together(self, node: int, *inputs: T | None) -> T:
+        """The join of the elements of inputs of an operator; a `disagreement` if two of them differ."""
+        names = [self.frame.program.names.get(operand, "") for operand in self.nodes[node].operands]
+        ways = {name or f"input {at}": one for at, (name, one) in enumerate(zip(names, inputs, strict=False))}
+        known = {name: one for name, one in ways.items() if one is not None}
+        return self._met(node, 0, list(known.values()), list(known))
+
+    def _met(self, node: int, output: int, facts: Sequence[T], paths: Sequence[str]) -> T:
+        """The join of the facts that paths bring to an output of a node."""
+        if self.disagreement and self._reports is not None:
+            self._compare(node, output, facts, paths)
+        return reduce(self.domain.join, facts, self.domain.bottom)
+
+    def _compare(self, node: int, output: int, facts: Sequence[T], paths: Sequence[str]) -> None:
+        """Report facts that differ."""
+        leq, text = self.domain.leq, getattr(self.domain, "text", str)
+        if any(not leq(a, b) and not leq(b, a) for a, b in combinations(facts, 2)):
+            ways = {path: text(fact) for path, fact in zip(paths, facts, strict=True)}
+            told = ", ".join(f"{path} brings {fact}" for path, fact in ways.items())
+            outputs = self.nodes[node].outputs
+            of = f" about {outputs[output]!r}" if len(outputs) > 1 and output < len(outputs) else ""
+            self.report(node, self.disagreement, f"paths disagree{of}: {told}", paths=ways)
+
     # The solver
 
     def transfer(self, node: int, states: Rows[T]) -> tuple[T, ...]:
@@ -188,17 +221,17 @@ class ForwardAnalysis(ValueAnalysis[T]):
             case steps.Gate():
                 yield from self._entered(node, operands[0], step.taken, states, (self.domain.top,))
             case steps.IfJoin():
-                for then, other in zip(*step.branches(operands), strict=True):
-                    yield self.domain.join(
-                        self._from(step.then_gate, then, states), self._from(step.else_gate, other, states)
-                    )
+                for output, (then, other) in enumerate(zip(*step.branches(operands), strict=True)):
+                    ways = self._from(step.then_gate, then, states), self._from(step.else_gate, other, states)
+                    yield self._met(node, output, ways, ("then_branch", "else_branch"))
             case steps.LoopHead():
                 yield from self._loop_head(node, step, operands, states)
             case steps.LoopExit(head=head):
                 yield from self._loop_results(head, step.parts(operands), states)
                 yield from self._stacked(head, step.parts(operands).slices, states)
             case steps.ScanHead(settings=settings) if not settings.batched:
-                yield from self._joined(operands[: settings.states], step.back, states)
+                for output, pair in enumerate(zip(operands[: settings.states], step.back, strict=False)):
+                    yield self._met(node, output, [self._of(operand, states) for operand in pair], _LOOP)
                 yield from self._parts(operands[settings.states :], states)
             case steps.ScanExit(head=head, settings=settings) if not settings.batched:
                 yield from (self._of(o, states) for o in step.parts(operands).inside)
@@ -287,10 +320,10 @@ class ForwardAnalysis(ValueAnalysis[T]):
         back = step.back[0] if condition[0] >= 0 else (-1, 0)
         again = self._where(back, True, around, states)
         carried = []
-        for start, end in zip(starts, step.back[1:], strict=True):
+        for output, (start, end) in enumerate(zip(starts, step.back[1:], strict=True)):
             begun = first.get(start, self._at(start, around, states))
             given = self.domain.bottom if again is None else again.get(end, self._of(end, states))
-            carried.append(self.domain.join(begun, given))
+            carried.append(self._met(node, output, (begun, given), _LOOP))
         yield from self._entered(node, condition, True, states, (self.trip_number(node), self.domain.top, *carried))
 
     def _loop_results(self, head: int, parts: steps.LoopParts[Operand], states: Rows[T]) -> Iterator[T]:
@@ -309,11 +342,6 @@ class ForwardAnalysis(ValueAnalysis[T]):
             before = bottom if none is None else none.get(start, self._at(start, around, states))
             after = bottom if last is None else last.get(end, self._of(end, states))
             yield self.domain.join(before, after)
-
-    def _joined(self, some: Sequence[Operand], others: Sequence[Operand], states: Rows[T]) -> Iterator[T]:
-        """Joins of two sources: the start of a loop and its back edge."""
-        for one, other in zip(some, others, strict=False):
-            yield self.domain.join(self._of(one, states), self._of(other, states))
 
     def _parts(self, operands: Sequence[Operand], states: Rows[T]) -> Iterator[T]:
         """Slices of tensors, elements of sequences."""

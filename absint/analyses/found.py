@@ -1,35 +1,57 @@
-"""The findings of analyses that ran together with that of shapes."""
+"""The findings of analyses that ran together with that of shapes: the element of each value, and what they report."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import chain
 from typing import cast
 
 from absint.analyses.advising import T, ValueAnalysis, outputs_of
 from absint.analyses.exchange import Member, run, solve
 from absint.analyses.frame import Frame, Shapes
 from absint.analyses.rows import Row
+from absint.diagnostics import Diagnostic
 from absint.errors import UsageError
 from absint.solution.analysed import Analysed
 
 
 def found_by(analysed: Analysed, analysis: ValueAnalysis[T]) -> dict[str, T]:
     """See `absint.Result.found_by`."""
-    number, solved, _ = solved_rows(analysed, analysis)
-    rows = solved[number]
-    before = analysis.enter(Frame(analysed.program, None, (analysis,), run=run))
-    try:
+    with finished(analysed, analysis) as rows:
         return analysis.named(rows)
-    finally:
-        analysis.enter(before)
 
 
-def solved_rows(analysed: Analysed, analysis: ValueAnalysis[T]) -> tuple[int, dict[int, list[Row]], tuple[Member, ...]]:
-    """The number of an analysis, the rows of all by their numbers, and all. Raises UsageError if it did not run."""
+def reported(analysed: Analysed) -> tuple[Diagnostic, ...]:
+    """What the analyses report about nodes, each once."""
+    members = (one for one in companions(analysed) if isinstance(one, ValueAnalysis))
+    return tuple(chain.from_iterable(_reported(analysed, one) for one in members))
+
+
+def _reported(analysed: Analysed, analysis: ValueAnalysis[object]) -> tuple[Diagnostic, ...]:
+    with finished(analysed, analysis) as rows:
+        return analysis.findings_at(rows)
+
+
+@contextmanager
+def finished(analysed: Analysed, analysis: ValueAnalysis[T]) -> Iterator[Sequence[Row]]:
+    """The final rows of an analysis, which sees the program and the others as they were left.
+
+    Raises UsageError if it did not run.
+    """
     members = companions(analysed)
     number = next((number for number, one in enumerate(members) if one is analysis), None)
     if number is None:
         raise UsageError(f"{analysis.label} did not run: give it to absint.analyze(model, with_=[...])")
-    return number, analysed.once(_solved), members
+    solved, shapes = analysed.once(_solved), Shapes(analysed.analysis, analysed.states)
+    outputs = outputs_of(analysed.lowered)
+    frame = Frame(analysed.program, shapes, members, (number,), solved, run=run, outputs=outputs)
+    frame.visit(-1, [(row,) for row in solved[number]])
+    before = analysis.enter(frame)
+    try:
+        yield solved[number]
+    finally:
+        analysis.enter(before)
 
 
 def companions(analysed: Analysed) -> tuple[Member, ...]:

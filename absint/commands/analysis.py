@@ -31,7 +31,7 @@ from absint.transfer.semantics import EITHER, SEMANTICS, Semantics
 from absint.transfer.table import Table
 
 if TYPE_CHECKING:
-    from absint.analyses.exchange import Member
+    from absint.analyses.exchange import Given
     from absint.shapes.timings import Timings
     from absint.show.summary import Recorder
 
@@ -70,6 +70,7 @@ class Settings(NamedTuple):
     trust: tuple[str, ...] = ()
     assume: tuple[str, ...] = ()
     policy: str = SOUND_NAME
+    with_: tuple[Given, ...] = ()
 
 
 jobs_option = click.option(
@@ -126,6 +127,13 @@ def settings_options(command: Command) -> Command:
         "without a rule), or those of a value or node.",
     )
     @shared("--rules", metavar="FILE", multiple=True, help="A Python file with rules of your own; it is run.")
+    @shared(
+        "--analysis",
+        "with_",
+        metavar="FILE",
+        multiple=True,
+        help="A Python file with analyses of your own; it is run, and what they report is shown.",
+    )
     @wraps(command)
     def packed(*args: object, rules: tuple[str, ...], **options: object) -> object:
         given = {name: options.pop(name) for name in Settings._fields if name in options}
@@ -264,7 +272,7 @@ def analysed(
     schema_inference: bool = True,
     timings: Timings | None = None,
     shows_diagnostics: bool = False,
-    with_: Sequence[Member] = (),
+    with_: Sequence[Given] = (),
 ) -> Result:
     """The analysis of the model with these settings, and at the sizes that are given.
 
@@ -283,8 +291,7 @@ def analysed(
             plugins=plugins,
             schema_inference=schema_inference,
             timings=timings,
-            with_=with_,
-            **settings._asdict(),
+            **settings._replace(with_=(*settings.with_, *with_))._asdict(),
         )
     if any(item.code == OVERRIDABLE and item.severity is Severity.WARNING for item in result.lowered.diagnostics):
         again = settings._replace(defaults=True)._asdict()

@@ -37,6 +37,7 @@ _CODES = "CODES"
 @click.option("--baseline", metavar="FILE", help="Leave out the findings of this file.")
 @click.option("--write-baseline", is_flag=True, help="Write all findings to the baseline.")
 @click.option("--rules", metavar="FILE", multiple=True, help="A Python file with rules of operators; it is run.")
+@click.option("--analysis", "analyses", metavar="FILE", multiple=True, help="One with analyses of your own; it is run.")
 @click.option("--config", metavar="FILE", help="Settings from this TOML file instead of the nearest pyproject.toml.")
 @click.option("--isolated", is_flag=True, help="No settings from files.")
 @jobs_option
@@ -59,6 +60,7 @@ def lint(
     baseline: str | None,
     write_baseline: bool,
     rules: tuple[str, ...],
+    analyses: tuple[str, ...],
     config: str | None,
     isolated: bool,
     jobs: int | None,
@@ -100,6 +102,7 @@ def lint(
             force_exclude=force_exclude,
             baseline=None if write_baseline else known,
             rules=rules,
+            analyses=analyses,
             jobs=jobs,
             seconds=seconds,
             run=is_run,

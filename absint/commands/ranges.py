@@ -15,7 +15,6 @@ from absint.commands.models import models_argument, read_model
 from absint.errors import UsageError
 from absint.lattices.text.nearest import did_you_mean
 from absint.model.load import Loaded
-from absint.model.weights import Weights
 from absint.shapes.sizes import Sizes
 from absint.show.ranges import document, report
 from absint.show.text import answer
@@ -52,7 +51,7 @@ def ranges(
     Exit code: 1 if one is certain, else 0.
     """
     loaded = read_model(model)
-    analysis = Ranges(Weights(loaded), **_read(boxes, loaded))
+    analysis = Ranges(loaded.weights, **_read(boxes, loaded))
     result = analysed(loaded, settings, sizes, with_=[analysis])
     answer(form, lambda: document(result, analysis), lambda: report(result, analysis, everything=everything))
     return NO if any(finding.certainty == "always" for finding in analysis.findings(result)) else FINE

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     import onnx_ir
 
     from absint.model.messages import ModelMessage
+    from absint.model.weights import Weights
 
 ModelLike: TypeAlias = Union[str, "os.PathLike[str]", bytes, "onnx.ModelProto", "onnx_ir.Model"]
 
@@ -44,7 +45,7 @@ slices, while its messages are read."""
 class Loaded:
     """A model, and if it came from a file, this file and the folder of its external data."""
 
-    __slots__ = ("_content", "_given", "_proto", "file", "folder", "is_outlined", "model", "origin")
+    __slots__ = ("_content", "_given", "_proto", "_weights", "file", "folder", "is_outlined", "model", "origin")
 
     def __init__(
         self,
@@ -68,6 +69,7 @@ class Loaded:
         self._given = given
         self.is_outlined = is_outlined
         self._proto: onnx.ModelProto | None = None
+        self._weights: Weights | None = None
 
     def damaged(self) -> ModelError:
         """The error for a model whose nodes are damaged, which shows when they are read."""
@@ -99,6 +101,15 @@ class Loaded:
                 with self.opened() as opened:
                     self._proto = _parsed(opened.data, self.origin)
         return self._proto
+
+    @property
+    def weights(self) -> Weights:
+        """The initialisers and constants, each read when it is asked for. Raises ModelError as `proto` does."""
+        if self._weights is None:
+            from absint.model.weights import Weights
+
+            self._weights = Weights(self.proto.graph, self.folder)
+        return self._weights
 
     @property
     def mapped(self) -> ModelFile | None:

@@ -19,6 +19,7 @@ from absint.program.steps import LoopBody, Operand, Step
 from absint.transfer.semantics import EITHER, Semantics
 
 if TYPE_CHECKING:
+    from absint.model.load import Loaded
     from absint.program.digraph import ProgramGraph
 
 
@@ -52,6 +53,8 @@ class Program:
         """The runs that rules are about."""
         self.main = Scope()
         self.scopes: dict[str, Scope] = {"": self.main}
+        self.loaded: Loaded | None = None
+        """The model that was lowered."""
         self.read_declared: Callable[[], Mapping[Operand, tuple[Shape, ...]]] = dict
         """Reads the shapes that the file declares for values."""
         self._heads: list[int] = []
@@ -59,7 +62,9 @@ class Program:
 
     def alike(self) -> Program:
         """An empty program for rules that are about the same runs."""
-        return Program(premises=self.premises, semantics=self.semantics)
+        found = Program(premises=self.premises, semantics=self.semantics)
+        found.loaded = self.loaded
+        return found
 
     def add(self, node: Node) -> int:
         """Append a node, which depends on its operands and its gate; its id."""

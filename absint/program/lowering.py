@@ -101,6 +101,7 @@ class Lowerer:
 
     def _lowered(self) -> Lowered:
         model, program, imports = self.loaded.model, self.program, self.loaded.imports()
+        program.loaded = self.loaded
         self._declaring.append(Declaring("", model.graph, self.program.main, -1))
         self._sources.bind_inputs(model.graph)
         if self._watch is not None and self._watch.max_nodes is not None:

@@ -48,8 +48,8 @@ def report(result: Result, cost: Cost, memory: Memory, top: int, by: Quantity) -
     if used:
         illegal = "; no legal sizes were found near them" if result.once(Starts).without else ""
         parts.append(Line(f"numbers at {_sizes(result, used)} (SYMBOL=SIZE for others){illegal}"))
-    error = next((d for d in result.diagnostics if d.severity is Severity.ERROR), None)
-    if error is not None:
+    if not result.can_run:
+        error = next(d for d in result.diagnostics if d.severity is Severity.ERROR)
         parts.append(Line(f"no run succeeds: {error.where}: {error.message}", "bold red"))
     by_data = [name for name in used if name not in result.parameters]
     left_out = cost.left_out(memory.uncounted, by_data)

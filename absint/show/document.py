@@ -10,6 +10,7 @@ from absint.diagnostics import Diagnostic, Severity
 from absint.lattices.contents import Contents
 from absint.lattices.text.documents import Document
 from absint.lattices.text.forms import (
+    ANYTHING,
     DIM,
     ELEMENT,
     SIZES,
@@ -162,6 +163,8 @@ _DIAGNOSTIC: Final = Object[Diagnostic](
     Key("where", str, "the node, value or operator"),
     Key("message", str),
     Key("sizes", SIZES, "sizes that show it", lambda found: found.sizes or {}, lambda found: found.sizes is not None),
+    Key("by", str, "the analysis of a user that reports it", when=lambda found: bool(found.by)),
+    Key("data", by_name(ANYTHING), "what that analysis gives with it", when=lambda found: found.data is not None),
 )
 _DECLARED: Final = Kind[Any](maybe(DIM).schema, lambda dim, names: None if dim.is_unknown else names.json(dim), (DIM,))
 _TRUSTED: Final = Object[Trusted](

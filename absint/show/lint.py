@@ -10,12 +10,12 @@ from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from operator import itemgetter
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 from urllib.parse import quote
 
 from absint.diagnostics import Severity
 from absint.jobs.linting import FileReport, Finding, LintResult
-from absint.jobs.linting.finding import FINDING, RULES, LintRule, fingerprints
+from absint.jobs.linting.finding import FINDING, RULES, LintRule, fingerprints, rule_of
 from absint.lattices.text.documents import Document
 from absint.lattices.text.escapes import Json, json_text
 from absint.lattices.text.forms import Key, Object, many, tally
@@ -142,17 +142,17 @@ LINT: Final = Document[LintResult](
 
 
 _LEVELS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
-_INDEX: Final = {code: index for index, code in enumerate(RULES)}
 
 
 def sarif(result: LintResult) -> str:
     """The log with one run."""
     artifacts: list[Json] = [{"location": {"uri": uri_of(file.path)}} for file in result.files]
-    results: list[Json] = [item for index, file in enumerate(result.files) for item in _results(file, index)]
+    codes = list(dict.fromkeys([*RULES, *(item.code for item in result.findings)]))
+    results: list[Json] = [item for index, file in enumerate(result.files) for item in _results(file, index, codes)]
     return log(
         [
             {
-                "tool": driver([_rule(code) for code in RULES]),
+                "tool": driver([_rule(code) for code in codes]),
                 "automationDetails": {"id": "absint-lint/"},
                 "invocations": [{"executionSuccessful": True}],
                 "artifacts": artifacts,
@@ -163,7 +163,7 @@ def sarif(result: LintResult) -> str:
 
 
 def _rule(code: str) -> Json:
-    rule = RULES[code]
+    rule = rule_of(code)
     text = f"{rule.summary} {rule.why}"
     return {
         "id": code,
@@ -180,12 +180,12 @@ def _rule(code: str) -> Json:
     }
 
 
-def _results(file: FileReport, index: int) -> list[Json]:
+def _results(file: FileReport, index: int, codes: list[str]) -> list[Json]:
     marks = fingerprints(file.findings)
-    return [_result(file, index, item, mark) for item, mark in zip(file.findings, marks, strict=True)]
+    return [_result(file, index, item, mark, codes) for item, mark in zip(file.findings, marks, strict=True)]
 
 
-def _result(file: FileReport, index: int, item: Finding, mark: str) -> Json:
+def _result(file: FileReport, index: int, item: Finding, mark: str, codes: list[str]) -> Json:
     place: dict[str, Json] = {"physicalLocation": in_file(file.path, index)}
     if item.where:
         place["logicalLocations"] = [_logical(item.where)]
@@ -196,7 +196,7 @@ def _result(file: FileReport, index: int, item: Finding, mark: str) -> Json:
     ]
     return {
         "ruleId": item.code,
-        "ruleIndex": _INDEX[item.code],
+        "ruleIndex": codes.index(item.code),
         "kind": "fail",
         "level": _LEVELS[item.severity],
         "message": {"text": text},
@@ -206,7 +206,11 @@ def _result(file: FileReport, index: int, item: Finding, mark: str) -> Json:
             "absintLint/v1": mark,
             "primaryLocationLineHash": sha256(f"{file.path}\n{mark}".encode()).hexdigest()[:32],
         },
-        "properties": {"count": item.count, "sizes": None if item.sizes is None else dict(item.sizes)},
+        "properties": {
+            "count": item.count,
+            "sizes": None if item.sizes is None else dict(item.sizes),
+            **({} if item.data is None else {"data": cast("Json", dict(item.data))}),
+        },
     }
 
 

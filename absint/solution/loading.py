@@ -266,7 +266,7 @@ def node_diagnostics(analysed: Analysed) -> Iterator[Diagnostic]:
             reason = shown(analysed, summary.rejected) + _given(analysed, node)
             rest = "" if certain else f" ({analysed.policy.label or 'only matters if a run gets there'})"
             text = f"can never run: {reason}{rest}"
-            yield Diagnostic(severity, "cannot-run", _place(analysed.nodes[node]), text)
+            yield Diagnostic(severity, "cannot-run", place_of(analysed.nodes[node]), text)
         for note in summary.notes:
             yield Diagnostic(Severity.WARNING, "node", where, shown(analysed, note))
     for error in load_errors(analysed):
@@ -320,7 +320,7 @@ def default_diagnostics(analysed: Analysed) -> Iterator[Diagnostic]:
             yield Diagnostic(Severity.ERROR, DEFAULTS_FAIL, str(analysed.nodes[node]), shown(analysed, text))
 
 
-def _place(item: Node) -> str:
+def place_of(item: Node) -> str:
     """A node, with its output if it has no name: `MatMul #0 (output "h1")`."""
     return f"{item}{_output(item) if item.name.startswith('#') else ''}"
 
@@ -352,7 +352,7 @@ def _conflict(analysed: Analysed) -> Iterator[Diagnostic]:
         stated = _required(analysed, conflict)
         if len(conflict) == 1:
             stated += ", against the declarations and assumptions"
-        where = _place(analysed.nodes[max(item.node for item in conflict)])
+        where = place_of(analysed.nodes[max(item.node for item in conflict)])
         yield Diagnostic(Severity.ERROR, "contradiction", where, f"can never run: {stated}")
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar, cast
+from typing import Final, Generic, NamedTuple, TypeVar, cast
 
 import numpy as np
 import onnx
 
+from absint.analyses.forward import ForwardAnalysis
 from absint.api import analyze
 from absint.errors import UsageError
 from absint.lattices.dtype import INTEGER_RANGES
@@ -20,10 +21,6 @@ from absint.packages import is_installed
 from absint.result import Result
 from absint.runs.run import RunError, feeds_for, run
 from absint.testing.monotone import MonotonyError, tried
-
-if TYPE_CHECKING:
-    from absint.analyses.forward import ForwardAnalysis
-
 
 # Runs of a model with all values: those of the main graph, and in onnx.reference those of bodies and functions at each
 # visit.
@@ -215,8 +212,6 @@ def check_analysis(
     run that fails proves nothing. Raises AnalysisError for the first thing that is wrong, also if no run of a model
     succeeds; UsageError for what is no forward analysis of values.
     """
-    from absint.analyses.forward import ForwardAnalysis
-
     if not isinstance(analysis, ForwardAnalysis):
         raise UsageError(f"check_analysis checks a ForwardAnalysis, found {type(analysis).__name__}")
     at = None if sizes is None else [dict(binding) for binding in sizes]

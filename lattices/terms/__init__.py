@@ -12,6 +12,7 @@
     extremes       maximum, minimum, broadcast
     division       floordiv, mod, ceildiv, truncdiv, fmod
     ieee           binary32 and binary64: operations, and intervals of their results
+    float_bounds   how far a float may lie above a multiple of an integer, whatever is rounded
     floats         floats that a run rounds, as terms
     normal         every constructor of a composite atom in one table; symbols replaced, and atoms rebuilt; floats that
                    are cast to integers, and floats that are exact

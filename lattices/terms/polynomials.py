@@ -14,6 +14,7 @@ from absint.lattices.terms.atoms import Atom, Monomial, divided, sum_bounds
 from absint.lattices.terms.dim import Dim
 from absint.lattices.terms.evaluation import states
 from absint.lattices.terms.expr import MAX_TERMS, ONE_EXPR, ZERO_EXPR, Expr, add, const, mul, neg, polynomial, sub
+from absint.lattices.terms.float_bounds import Term, multiples
 from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.periodic import FEW, MANY, extent
 
@@ -157,6 +158,10 @@ def _shown_nonneg(terms: Mapping[Monomial, int], budget: list[int], scale: int) 
             # One budget in total: with a fresh one for each premise the work would grow with the depth.
             if coef < 0 and _shown_nonneg(dict(a.terms), budget, 1) and _shown_nonneg(dict(b.terms), budget, 1):
                 return _shown_nonneg(_replaced(terms, mono, a), budget, scale)
+        elif node.op == "int" and coef < 0:
+            for most, per in multiples(cast(Term, node.args[0])):
+                if _shown_nonneg(_replaced(terms, mono, most, per), budget, scale * per):
+                    return True
         elif node.op in ("max", "min", "broadcast", "ite"):
             # One operand is enough if the value is on its far side; else the value may be any of them.
             enough = any if (node.op == "max" and coef > 0) or (node.op == "min" and coef < 0) else all

@@ -249,7 +249,11 @@ def tally(words: Iterable[Enum | str], **says: str) -> Object[Mapping[Any, int]]
 
 
 def kind_of(hint: object) -> Kind[Any]:
-    """The kind of values of a type: a number, text, truth or relation, or one of several; lists, tables, records."""
+    """The kind of values of a type: a number, text, truth or relation, or one of several; lists, tables, records; an
+    object may be anything.
+    """
+    if hint is object:
+        return ANYTHING
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
         first, *more = (kind_of(item) for item in arguments if item is not type(None))

@@ -27,7 +27,6 @@ from absint.analyses.ranges import DOMAIN, Ranges
 from absint.analyses.ranges.rules import NONE
 from absint.errors import AbsintError
 from absint.lattices.domains import Span
-from absint.model.weights import Weights
 from absint.runs.run import feeds_for, run, with_outputs
 
 HERE = Path(__file__).resolve().parents[2]
@@ -134,7 +133,7 @@ def examine(
         plain = absint.analyze(path)
         # The runtime applies no function to NaN or infinite inputs here: boxes are finite.
         all_feeds = [feeds_in(plain, binding, seed, box) for binding in bindings for seed in range(seeds)]
-        ranges = Ranges(Weights(plain.loaded), **boxes_of(all_feeds, box))
+        ranges = Ranges(plain.loaded.weights, **boxes_of(all_feeds, box))
         result = absint.analyze(path, with_=[ranges])
         found = result.found_by(ranges)
         bounded |= {name for name, claim in found.items() if is_bounded(claim)}

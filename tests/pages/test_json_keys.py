@@ -19,6 +19,7 @@ from tests.pages.json_keys import PAGE, SECTION, page, rows
 
 ROOT = Path(__file__).parents[2]
 DETECTOR = str(ROOT / "examples" / "tiny_detector.onnx")
+ANALYSIS = str(ROOT / "examples" / "quantised_scales.py")
 UNSEEN = {
     "analyze": r"timings\.rules{}.*|(inputs|outputs|values|trace\[\]\.changes)\[\]\.(cases.*|key)",
     "check": r"discharged.*",
@@ -52,9 +53,11 @@ APART = "(float[N, 2] x) => (float[N, 2] y) {y = Softmax<axis=1>(x)}"
 OPAQUE = "(float[N] x) => (float[N] y) {y = my.Nothing(x)}"
 RANKS = "(float[N] x, int64[K] t) => (float[A] y) {y = Reshape(x, t)}"
 OPEN = "(float[K, 8] table, int64[] ids) => (float[] y) {rows = Gather(table, ids)  y = Relu(rows)}"
+SCALES = """(float[N] x) => (float[N] y) <float s = {0.1}, float t = {0.2}, uint8 z = {128}> {
+    q = QuantizeLinear(x, s, z)  y = DequantizeLinear(q, t, z) }"""
 MODELS = {"kinds": KINDS, "opaque": OPAQUE, "ranks": RANKS, "sizes": SIZES, "places": PLACES, "broken": BROKEN,
           "eighths": EIGHTHS, "pooled": POOLED, "sliced": SLICED, "still": STILL, "table": TABLE, "open": OPEN,
-          "joined": JOINED, "mixed": MIXED, "apart": APART}  # fmt: skip
+          "joined": JOINED, "mixed": MIXED, "apart": APART, "scales": SCALES}  # fmt: skip
 
 
 def used(schema: Any, data: Any, whole: Any, above: str = "") -> Iterator[str]:
@@ -134,6 +137,8 @@ def printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
         f"ranges {DETECTOR}",
         f"audit {DETECTOR}",
         "lint broken.onnx",
+        f"lint scales.onnx --analysis {ANALYSIS}",
+        f"analyze scales.onnx --analysis {ANALYSIS}",
         "policies",
         "rules Gather Relu --prove",
         "rules Relu --prove --solver z3 --seconds 0.001",

@@ -26,7 +26,6 @@ from absint.analyses.ranges import DOMAIN, Ranges
 from absint.analyses.ranges.analysis import FURTHER, RULES
 from absint.lattices.domains import Span
 from absint.lattices.value import Tensor
-from absint.model.weights import Weights
 from absint.questions.sizes.outcomes import Outcome
 from tests.soundness import limits
 from tests.soundness.node_drafts import TooLargeError
@@ -100,7 +99,7 @@ def examine(found: Boxed) -> Verdict:
 def examined(found: Boxed) -> Verdict:
     verdict, plain = Verdict(), found.draft.model()
     loaded = absint.analyze(plain).loaded
-    ranges = Ranges(Weights(loaded), **found.boxes)
+    ranges = Ranges(loaded.weights, **found.boxes)
     result = absint.analyze(plain, with_=[ranges])
     claims = result.found_by(ranges)
     runnable = fetched(found.draft.model(declared=found.draft.looped), result)

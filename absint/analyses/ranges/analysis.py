@@ -11,10 +11,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from math import inf, isinf
 from typing import Final, SupportsFloat
 
-from absint.analyses.exchange import run
 from absint.analyses.forward import ForwardAnalysis
-from absint.analyses.found import solved_rows
-from absint.analyses.frame import Frame, Shapes
+from absint.analyses.found import finished
 from absint.analyses.queries import ElementBounds, Query, Reachable, ShapeOf
 from absint.analyses.ranges.findings import DOMAIN, Noted, RangeFinding, is_known
 from absint.analyses.ranges.functions import ELEMENTWISE
@@ -38,6 +36,7 @@ from absint.analyses.ranges.rules import (
 )
 from absint.analyses.ranges.sums import SUMS
 from absint.analyses.ranges.tensors import PARTS, step
+from absint.analyses.rows import Row
 from absint.errors import UsageError
 from absint.lattices.domains import INTERVALS as INTS, Interval, Span
 from absint.lattices.dtype import INTEGER_RANGES, DType
@@ -89,8 +88,7 @@ class Ranges(ForwardAnalysis[Span]):
 
     An element is a `Span` of absint.lattices.domains. Inputs that no range is given for are any number of their type.
     A keyword has to be the name of an input or constant; names of a mapping that a model does not have are passed over.
-    With `Ranges(Weights(result.loaded), x=(-8, 8))`, of absint.model.weights, initialisers are read too, and what they
-    add up to.
+    With `Ranges(result.loaded.weights, x=(-8, 8))` initialisers are read too, and what they add up to.
     Raises UsageError for a range whose ends are in no order, or NaN.
     """
 
@@ -227,18 +225,10 @@ class Ranges(ForwardAnalysis[Span]):
 
         Raises UsageError if the analysis did not run with the result.
         """
-        number, rows, members = solved_rows(result, self)
-        shapes = Shapes(result.analysis, result.states)
-        frame = Frame(result.program, shapes, members, (number,), rows, run=run)
-        frame.visit(-1, [(row,) for row in rows[number]])
-        before = self.enter(frame)
-        try:
-            return tuple(self._findings())
-        finally:
-            self.enter(before)
+        with finished(result, self) as rows:
+            return tuple(self._findings(rows))
 
-    def _findings(self) -> Iterator[RangeFinding]:
-        states = self.frame.rows(self.frame.number_of(self))
+    def _findings(self, states: Sequence[Row]) -> Iterator[RangeFinding]:
         for number, node in enumerate(self.nodes):
             if node.operation is None or node.operation.body is not None:
                 continue

@@ -12,7 +12,6 @@ from absint.analyses.ranges.findings import DOMAIN, TITLES, RangeFinding
 from absint.errors import UsageError
 from absint.lattices.domains import Span
 from absint.lattices.text.nearest import did_you_mean
-from absint.model.weights import Weights
 from absint.solution.analysed import Analysed
 
 
@@ -58,5 +57,5 @@ def value_ranges(analysed: Analysed, inputs: Mapping[str, Range], *, weights: bo
         if name not in analysed.inputs:
             hint = did_you_mean(name, analysed.inputs) or f"the inputs are {', '.join(analysed.inputs)}"
             raise UsageError(f"no input is named {name!r}; {hint}")
-    analysis = Ranges(Weights(analysed.loaded) if weights else None, **inputs)
+    analysis = Ranges(analysed.loaded.weights if weights else None, **inputs)
     return ValueRanges(analysed.under(with_=[*companions(analysed), analysis]), analysis)

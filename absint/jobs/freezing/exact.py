@@ -9,22 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from copy import copy
 from functools import cached_property
-from typing import ClassVar, Final
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import ClassVar
 
 from absint.jobs.freezing.differing import differs
-from absint.lattices.contents import Contents, Element, element_symbols
+from absint.lattices.contents import Element, element_symbols
 from absint.lattices.dtype import DType
 from absint.lattices.logic.facts import NO_FACTS, Facts
-from absint.lattices.logic.relation import FALSE, TRUE, Relation
+from absint.lattices.logic.relation import TRUE, Relation
 from absint.lattices.records import changed
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Dim, Expr, Symbol, const, symbol
-from absint.lattices.terms.normal import Real, substitute
+from absint.lattices.terms.normal import substitute
 from absint.lattices.value import BOTTOM, Tensor, Value, map_tensors
-from absint.model.dtypes import numpy_dtype
+from absint.model.weights import Array, array_of
 from absint.program.limits import CHECK
 from absint.program.nodes import Path
 from absint.program.steps import IfJoin, LoopBody, Operand
@@ -32,12 +29,6 @@ from absint.shapes.analysis import ShapeAnalysis
 from absint.shapes.refinement import solved
 from absint.solution.analysed import Analysed
 from absint.transfer.traits import RANDOM
-
-Array = NDArray[np.generic]
-
-_MADE: Final = "BOOL INT8 INT16 INT32 INT64 UINT8 UINT16 UINT32 UINT64 FLOAT16 FLOAT DOUBLE"
-TYPES: Final[Mapping[DType, type[np.generic]]] = {DType[n]: numpy_dtype(DType[n]).type for n in _MADE.split()}
-"""Element types that constants are made of."""
 
 
 class Exact:
@@ -75,9 +66,7 @@ class Exact:
         if node < 0 or self._doubtful[node] or not self._fed[node] or index >= len(self._states[node]):
             return None
         value = self._states[node][index]
-        if not isinstance(value, Tensor) or value.contents is None:
-            return None
-        return _array(value, value.contents, self._has_sign(node))
+        return array_of(value, has_sign=self._has_sign(node))
 
     def taken(self, join: int) -> bool | None:
         """The branch that an If takes in every run that reaches it, by the node that joins the branches."""
@@ -209,34 +198,3 @@ def size_at(dim: Dim, sizes: Mapping[str, int]) -> int | None:
         return None
     at = substitute(dim, {s: const(sizes[s.name]) for s in dim.symbols if s.name in sizes})
     return at.const if isinstance(at, Expr) else None
-
-
-def _array(value: Tensor, contents: Contents, has_sign: bool) -> Array | None:
-    kind = TYPES.get(value.dtype)
-    block = contents.block(value.shape.concrete)
-    if kind is None or block is None or contents.open:
-        return None
-    elements = [_element(element, value.dtype, kind, has_sign) for element in block.elements]
-    if any(element is None for element in elements):
-        return None
-    return np.array(elements, dtype=kind).reshape(block.shape)
-
-
-def _element(element: Element, dtype: DType, kind: type[np.generic], has_sign: bool) -> int | float | bool | None:
-    """The element as a number that the type holds exactly."""
-    if element is TRUE or element is FALSE:
-        return element is TRUE if dtype is DType.BOOL else None
-    if isinstance(element, Expr):
-        number = element.const
-        fits = number is not None and dtype.is_integer and int(np.iinfo(kind).min) <= number <= int(np.iinfo(kind).max)  # type: ignore[type-var]
-        return number if fits else None
-    if isinstance(element, Real) and dtype.is_float and element.is_dyadic:
-        fraction = element.fraction
-        if fraction is None or (fraction == 0 and has_sign):
-            return None
-        try:
-            real = float(fraction)
-        except OverflowError:
-            return None
-        return real if np.isfinite(kind(real)) and float(kind(real)) == fraction else None
-    return None

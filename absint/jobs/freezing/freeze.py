@@ -17,7 +17,7 @@ from absint.jobs.copies.idle import sized_by
 from absint.jobs.copies.loading import is_load_needed
 from absint.jobs.copies.saving import STANDARD_OUTPUT, pieces_of
 from absint.jobs.freezing.dynamic import Dynamic, dynamic
-from absint.jobs.freezing.exact import TYPES, Exact, size_at
+from absint.jobs.freezing.exact import Exact, size_at
 from absint.jobs.freezing.rewriting import INITIALISERS_ALONE, Rewritten, copied, remove, rewrite
 from absint.jobs.freezing.sizes import FixedSizes, fix, redeclared
 from absint.lattices.logic.relation import Relation
@@ -29,6 +29,7 @@ from absint.lattices.value import OptionalOf, Tensor, Value
 from absint.model.inference import MAX_INFERRED, Outline
 from absint.model.opening import MAX_FILE, Opened
 from absint.model.protos import bodies, graphs, pairs
+from absint.model.weights import TYPES
 from absint.model.wire.splicing import Piece, Span, size_of
 from absint.model.writing import check_target, check_weights, write_copy
 from absint.shapes.sizes import Sizes

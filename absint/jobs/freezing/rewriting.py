@@ -23,8 +23,9 @@ from absint.program.steps import LOWERED
 if TYPE_CHECKING:
     from onnx import ModelProto, SparseTensorProto
 
-    from absint.jobs.freezing.exact import Array, Exact
+    from absint.jobs.freezing.exact import Exact
     from absint.model.messages import GraphMessage, NodeMessage
+    from absint.model.weights import Array
     from absint.program.graph import Scope
     from absint.solution.analysed import Analysed
 

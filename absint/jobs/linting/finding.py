@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, cast
 
 from absint.diagnostics import Severity
 from absint.lattices.text.escapes import plain
-from absint.lattices.text.forms import Key, Object, keys_of
+from absint.lattices.text.forms import ANYTHING, Key, Object, by_name, keys_of
 from absint.lattices.text.naming import Names, Naming
 from absint.runs.pool import Json
 
@@ -45,6 +45,14 @@ RULES: Final = {code: _rule(code, data) for code, data in _DATA.items()}
 OF_DIAGNOSTICS: Final = {kind: rule.code for rule in RULES.values() for kind in rule.diagnostics}
 """The rule of each kind of diagnostic."""
 
+OWN: Final = "A finding of an analysis of your own."
+
+
+def rule_of(code: str) -> LintRule:
+    """The rule that has this code; a code that absint does not have is one of an analysis that a user gave."""
+    return RULES.get(code) or LintRule(code, code, Severity.WARNING, OWN, "Its file is what --analysis names.")
+
+
 SILENT: Final = frozenset({"external-data", "folded-call", "plugin-rule", "rule-replaced"})
 """Diagnostics on which nobody would act, or of which ABS006 says more."""
 
@@ -76,6 +84,8 @@ class Finding:
     """The other places, at most 50."""
     sizes: Mapping[str, int] | None = field(default=None, hash=False)
     """Sizes of the inputs that show it, if given sizes do."""
+    data: Mapping[str, object] | None = field(default=None, hash=False)
+    """What an analysis of a user gives with it."""
 
     def __post_init__(self) -> None:
         """Escape what cannot be printed: names in a model may hold anything."""
@@ -102,7 +112,7 @@ class Finding:
     @property
     def rule(self) -> LintRule:
         """The rule, with its explanation."""
-        return RULES[self.code]
+        return rule_of(self.code)
 
     @property
     def more(self) -> str:
@@ -127,10 +137,11 @@ class Finding:
             cast(int, fields["count"]),
             tuple(cast("list[str]", fields["others"])),
             None if sizes is None else cast("dict[str, int]", sizes),
+            cast("dict[str, object] | None", fields.get("data")),
         )
 
 
-_CODE, *_MORE = keys_of(
+_CODE, *_MORE, _ = keys_of(
     Finding,
     code="the rule",
     where="a node, value or symbol; empty for the file",
@@ -139,7 +150,12 @@ _CODE, *_MORE = keys_of(
     others="the other places, at most 50",
     sizes="sizes of the inputs that show it; null if no given sizes do",
 )
-FINDING: Final = Object[Finding](_CODE, Key("name", str, "of the rule", lambda found: found.rule.name), *_MORE)
+FINDING: Final = Object[Finding](
+    _CODE,
+    Key("name", str, "of the rule", lambda found: found.rule.name),
+    *_MORE,
+    Key("data", by_name(ANYTHING), "what an analysis of a user gives with it", when=lambda one: one.data is not None),
+)
 
 
 def fingerprints(findings: Sequence[Finding]) -> list[str]:

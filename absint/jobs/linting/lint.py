@@ -22,10 +22,10 @@ from absint.program.limits import LimitError
 from absint.runs.allowance import explained
 from absint.runs.distributed import finished
 from absint.runs.pool import Done, Finished, Job, Json, do, kept
+from absint.solution.analysed import Analysed
 
 if TYPE_CHECKING:
     from absint.model.load import ModelLike
-    from absint.solution.analysed import Analysed
     from absint.transfer.table import Table
 
 
@@ -156,6 +156,7 @@ def lint(
     force_exclude: bool = False,
     baseline: str | os.PathLike[str] | None = None,
     rules: Sequence[str | os.PathLike[str]] = (),
+    analyses: Sequence[str | os.PathLike[str]] = (),
     jobs: int | None = None,
     seconds: float | None = None,
     run: bool = False,
@@ -169,7 +170,8 @@ def lint(
     `given` are paths of models and of folders, in which every `*.onnx` counts, or one model or `Result` in memory.
     `select` and `ignore` are codes of rules, prefixes of codes, or names; `exclude` has patterns as a
     .gitignore, which count for what is below folders, with `force_exclude` for paths that are given too.
-    Findings of a `baseline` are left out. `rules` are Python files with transfer rules of one's own, which are run.
+    Findings of a `baseline` are left out. `rules` are Python files with transfer rules of one's own, `analyses` those
+    with analyses of one's own; they are run. What the analyses report is among the findings, and has their codes.
     With `run` models whose rows are not proved to stay apart are run in onnxruntime.
     Models of files are checked in `jobs` processes, by default one for each core, or on
     the Dask cluster of a `scheduler`, and take at most `seconds` each: one that dies, hangs or cannot be read is a
@@ -178,21 +180,24 @@ def lint(
     Raises UsageError for a path that is not there, folders without a model, an unknown code, a baseline that is none.
     """
     own = settings or Settings(Path.cwd())
+    members = tuple(os.path.abspath(path) for path in (*own.analyses, *analyses))
+    is_open = bool(members) or (isinstance(given, Analysed) and given.cooperation is not None)
     selection = replace(
         own.selection,
-        select=read_prefixes(select, "select") or own.selection.select,
-        ignore=(*own.selection.ignore, *read_prefixes(ignore, "ignore")),
+        select=read_prefixes(select, "select", is_open=is_open) or own.selection.select,
+        ignore=(*own.selection.ignore, *read_prefixes(ignore, "ignore", is_open=is_open)),
     )
     operators = tuple(os.path.abspath(path) for path in rules)
     table_of(operators)
+    _check_analyses(members)
     if isinstance(given, str | os.PathLike):
         given = [given]
     seconds = own.seconds if seconds is None else seconds
     if not isinstance(given, Sequence) or isinstance(given, bytes):
-        return LintResult((_in_memory(given, seconds, selection, operators, run=run),))
+        return LintResult((_in_memory(given, seconds, selection, operators, members, run=run),))
     patterns = Patterns((*own.exclude.texts, *exclude))
     names = {os.path.abspath(path): path for path in models(given, own.root, patterns, force=force_exclude)}
-    work = [job_of(path, name, seconds, operators, run=run) for path, name in names.items()]
+    work = [job_of(path, name, seconds, operators, members, run=run) for path, name in names.items()]
     with closing(finished([[job] for job in work], perform, jobs, scheduler, limited=True)) as results:
         found = _reports(names, results, progress)
     files = [_selected(file, selection, own.root) for file in found]
@@ -203,7 +208,7 @@ def lint(
 def lint_file(path: str, settings: Settings) -> FileReport:
     """The report of one file, checked in a process that is kept for the next one."""
     name = shown(path)
-    done = do(kept(PERFORM), job_of(os.path.abspath(path), name, settings.seconds))
+    done = do(kept(PERFORM), job_of(os.path.abspath(path), name, settings.seconds, (), settings.analyses))
     found = FileReport(name, tuple(findings_of(done)), seconds=done.seconds)
     (file,), _ = _without_known([_selected(found, settings.selection, settings.root)], settings, None)
     return file
@@ -218,18 +223,23 @@ def _without_known(
 
 
 def _in_memory(
-    given: ModelLike | Analysed, seconds: float, selection: Selection, rules: tuple[str, ...], *, run: bool
+    given: ModelLike | Analysed,
+    seconds: float,
+    selection: Selection,
+    rules: tuple[str, ...],
+    analyses: tuple[str, ...],
+    *,
+    run: bool,
 ) -> FileReport:
     """The report of a model that is in memory, or of its analysis."""
     from absint.jobs.linting.model import findings
-    from absint.solution.analysed import Analysed
 
     if isinstance(given, Analysed):
         result = given
     else:
         from absint.api import analyze
 
-        result = analyze(given, table=table_of(rules))
+        result = analyze(given, table=table_of(rules), with_=analyses)
     return _selected(FileReport(result.origin, tuple(findings(result, seconds, run=run))), selection, Path.cwd())
 
 
@@ -265,18 +275,21 @@ _CONTRACT: Final = 0.25
 """Parts of a model's time after which the analysis and the contract stop; what they found counts."""
 
 
-def job_of(path: str, shown: str, seconds: float, rules: Sequence[str] = (), *, run: bool = False) -> Job:
+def job_of(
+    path: str, shown: str, seconds: float, rules: Sequence[str] = (), analyses: Sequence[str] = (), *, run: bool = False
+) -> Job:
     """The job for a model, by its absolute path and the one that findings show; `rules` are files of transfer rules,
-    and with `run` onnxruntime may run it.
+    `analyses` files of analyses, and with `run` onnxruntime may run it.
     """
-    return {"path": path, "shown": shown, "seconds": seconds, "rules": list(rules), "run": run}
+    job: Job = {"path": path, "shown": shown, "seconds": seconds, "run": run}
+    return {**job, "rules": list(rules), "analyses": list(analyses)}
 
 
 def perform(job: Job) -> Json:
     """The findings about the model."""
     try:
-        rules = tuple(cast("list[str]", job["rules"]))
-        found = _findings(cast(str, job["path"]), cast(float, job["seconds"]), rules, run=bool(job["run"]))
+        rules, analyses = (tuple(cast("list[str]", job[key])) for key in ("rules", "analyses"))
+        found = _findings(cast(str, job["path"]), cast(float, job["seconds"]), rules, analyses, run=bool(job["run"]))
         return [item.to_json() for item in found]
     except ModelError as error:
         return [Finding.of("ABS001", "", str(error).replace(cast(str, job["path"]), cast(str, job["shown"]))).to_json()]
@@ -284,13 +297,16 @@ def perform(job: Job) -> Json:
         return [Finding.of("ABS002", "", explained("MemoryError")).to_json()]
 
 
-def _findings(path: str, seconds: float, rules: tuple[str, ...], *, run: bool) -> Sequence[Finding]:
+def _findings(
+    path: str, seconds: float, rules: tuple[str, ...], analyses: tuple[str, ...], *, run: bool
+) -> Sequence[Finding]:
     from absint.api import analyze
     from absint.jobs.linting.model import findings
 
     try:
         times = tuple(os.stat(path).st_mtime_ns for path in rules)
-        result = analyze(path, table=_kept_table(rules, times), max_seconds=seconds * _ANALYSIS)
+        table = _kept_table(rules, times)
+        result = analyze(path, table=table, with_=analyses, max_seconds=seconds * _ANALYSIS)
     except LimitError as error:
         return [Finding.of("ABS004", "", str(error))]
     return findings(result, seconds * _CONTRACT, run=run)
@@ -307,6 +323,14 @@ def table_of(rules: Sequence[str]) -> Table | None:
     from absint.transfer.families import shipped
 
     return shipped().extended(read_rules(rules))
+
+
+def _check_analyses(files: Sequence[str]) -> None:
+    """Raise UsageError for a file of analyses that cannot be run, or defines none."""
+    if files:
+        from absint.analyses.exchange import read_analyses
+
+        read_analyses(files)
 
 
 @lru_cache(maxsize=4)

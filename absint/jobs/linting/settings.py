@@ -6,7 +6,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -121,20 +121,22 @@ def _fit(code: str, prefixes: Iterable[str]) -> int:
     return max((1 if p == ALL else len(p) + 1 for p in prefixes if p == ALL or code.startswith(p)), default=0)
 
 
-def read_prefixes(texts: Sequence[str], what: str) -> tuple[str, ...]:
+def read_prefixes(texts: Sequence[str], what: str, *, is_open: bool = False) -> tuple[str, ...]:
     """Codes, prefixes of codes, names of rules, or ALL; several in one text with commas between them.
 
-    Raises UsageError for one that no rule has.
+    Raises UsageError for one that no rule has, unless codes of analyses of the user's own are possible.
     """
-    found = [_read(text.strip(), what) for given in texts for text in given.split(",") if text.strip()]
+    found = [_read(text.strip(), what, is_open) for given in texts for text in given.split(",") if text.strip()]
     return tuple(dict.fromkeys(found))
 
 
-def _read(text: str, what: str) -> str:
+def _read(text: str, what: str, is_open: bool) -> str:
     upper = text.upper()
     if upper == ALL or any(code.startswith(upper) for code in RULES):
         return upper
     named = next((rule.code for rule in RULES.values() if rule.name == text), None)
+    if named is None and is_open:
+        return text
     if named is None:
         raise UnknownNameError(
             f"{what}: no rule has the code or name", text, [*RULES, *(rule.name for rule in RULES.values())]
@@ -169,6 +171,8 @@ class Settings:
     fail_on: Severity = Severity.WARNING
     seconds: float = SECONDS
     baseline: str = ""
+    analyses: tuple[str, ...] = ()
+    """Python files with analyses of the project's own."""
 
 
 def find_settings(start: Path) -> Settings:
@@ -215,27 +219,44 @@ def _settings(table: Mapping[str, object], file: Path) -> Settings:
         if key not in KEYS:
             raise UnknownNameError(f"{what}: unknown key", key, KEYS)
 
+    is_open = bool(table.get("analyses"))  # whose codes only a run tells
+
+    def prefixes(value: object, what: str) -> tuple[str, ...]:
+        return read_prefixes(_strings(value, what), what, is_open=is_open)
+
     def read(key: str, convert: Callable[[object, str], Value], default: Value) -> Value:
         return convert(table[key], f"{what}.{key}") if key in table else default
 
     selection = Selection(
-        read("select", _prefixes, ("ALL",)),
-        read("ignore", _prefixes, ()),
-        read("per-file-ignores", _per_file, ()),
-        read("severity", _severities, {}),
+        read("select", prefixes, ("ALL",)),
+        read("ignore", prefixes, ()),
+        read("per-file-ignores", partial(_per_file, prefixes), ()),
+        read("severity", partial(_severities, prefixes), {}),
     )
+    folder = file.resolve().parent
     return Settings(
-        file.resolve().parent,
+        folder,
         str(file),
         selection,
         Patterns(read("exclude", _strings, ())),
         read("fail-on", read_severity, Severity.WARNING),
         read("seconds", _seconds, SECONDS),
         read("baseline", _string, ""),
+        read("analyses", partial(_files, folder), ()),
     )
 
 
-KEYS: Final = ("select", "ignore", "per-file-ignores", "severity", "exclude", "fail-on", "seconds", "baseline")
+KEYS: Final = (
+    "select",
+    "ignore",
+    "per-file-ignores",
+    "severity",
+    "exclude",
+    "fail-on",
+    "seconds",
+    "baseline",
+    "analyses",
+)
 
 
 def _strings(value: object, what: str) -> tuple[str, ...]:
@@ -244,29 +265,32 @@ def _strings(value: object, what: str) -> tuple[str, ...]:
     return tuple(value)
 
 
+def _files(folder: Path, value: object, what: str) -> tuple[str, ...]:
+    return tuple(str(folder / path) for path in _strings(value, what))
+
+
 def _string(value: object, what: str) -> str:
     if not isinstance(value, str):
         raise UsageError(f"{what}: expected a text")
     return value
 
 
-def _prefixes(value: object, what: str) -> tuple[str, ...]:
-    return read_prefixes(_strings(value, what), what)
+_Prefixes = Callable[[object, str], tuple[str, ...]]
 
 
-def _per_file(value: object, what: str) -> tuple[tuple[Patterns, tuple[str, ...]], ...]:
+def _per_file(prefixes: _Prefixes, value: object, what: str) -> tuple[tuple[Patterns, tuple[str, ...]], ...]:
     if not isinstance(value, dict):
         raise UsageError(f"{what}: expected a table of patterns, each with a list of codes")
-    return tuple((Patterns((pattern,)), _prefixes(codes, f"{what}.{pattern}")) for pattern, codes in value.items())
+    return tuple((Patterns((pattern,)), prefixes(codes, f"{what}.{pattern}")) for pattern, codes in value.items())
 
 
-def _severities(value: object, what: str) -> Mapping[str, Severity]:
+def _severities(prefixes: _Prefixes, value: object, what: str) -> Mapping[str, Severity]:
     if not isinstance(value, dict):
         raise UsageError(f"{what}: expected a table of codes, each with a severity")
     return {
         prefix: read_severity(text, f"{what}.{code}")
         for code, text in value.items()
-        for prefix in read_prefixes([code], what)
+        for prefix in prefixes([code], what)
     }
 
 

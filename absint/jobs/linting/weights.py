@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Final
 
 from absint.diagnostics import Diagnostic, Severity
-from absint.jobs.linting.finding import OF_DIAGNOSTICS, RULES, SILENT, Finding, milder
+from absint.jobs.linting.finding import OF_DIAGNOSTICS, SILENT, Finding, milder, rule_of
 from absint.model.initialisers import dtype_of
 from absint.model.messages import ModelMessage, TensorMessage
 from absint.model.opening import LFS, is_pointer_beside
 from absint.model.protos import holders
 from absint.model.wire.tensors import EXTERNAL
 from absint.model.writing import tensors
+from absint.questions.claims.judging import reported
 from absint.solution.analysed import Analysed
 from absint.solution.loading import beside_declarations, default_diagnostics
 
@@ -85,24 +86,24 @@ OTHER = "ABS505"
 
 def diagnosed(analysed: Analysed) -> Iterator[Finding]:
     """All diagnostics except those about declarations; nodes with one message, as in the layers of a model, are one
-    finding.
+    finding. What analyses of users report is among them.
     """
-    return _grouped((*beside_declarations(analysed), *default_diagnostics(analysed)))
+    return _grouped((*beside_declarations(analysed), *default_diagnostics(analysed), *reported(analysed)))
 
 
 def _grouped(diagnostics: Iterable[Diagnostic]) -> Iterator[Finding]:
     groups: dict[tuple[str, str, str], list[Diagnostic]] = {}
     for item in diagnostics:
-        if item.code not in SILENT:
+        if item.by or item.code not in SILENT:
             operator = item.where.split(" ", 1)[0]
             groups.setdefault((_code(item), operator, item.message), []).append(item)
     for (code, _, message), items in groups.items():
         first, *rest = items
-        rule = RULES[code]
-        severity = first.severity if code == OTHER else milder(rule.severity, first.severity)
-        yield Finding(code, severity, first.where, message, len(items), tuple(item.where for item in rest), first.sizes)
+        severity = first.severity if first.by or code == OTHER else milder(rule_of(code).severity, first.severity)
+        others = tuple(item.where for item in rest)
+        yield Finding(code, severity, first.where, message, len(items), others, first.sizes, first.data)
 
 
 def _code(item: Diagnostic) -> str:
-    code = OF_DIAGNOSTICS.get(item.code, OTHER)
+    code = item.code if item.by else OF_DIAGNOSTICS.get(item.code, OTHER)
     return "ABS106" if code == "ABS101" and item.severity is not Severity.ERROR else code

@@ -12,7 +12,6 @@ from onnx.helper import make_tensor_value_info
 
 from absint.jobs.diffing.noops import numbers_of, passed_on
 from absint.jobs.dynamizing.emitting import NotWrittenError
-from absint.jobs.freezing.exact import TYPES
 from absint.jobs.freezing.rewriting import INITIALISERS_ALONE, copied, defined, reads, remove, rename, rename_captured
 from absint.jobs.simplifying.body import Body, Setting, same_numbers
 from absint.jobs.simplifying.choosing import Choice, Needed, choose
@@ -21,6 +20,7 @@ from absint.jobs.simplifying.targets import Sized, options
 from absint.lattices.value import Tensor
 from absint.model.messages import GraphMessage, NodeMessage
 from absint.model.protos import bodies, graphs
+from absint.model.weights import TYPES
 from absint.model.wire import kinds
 from absint.program.graph import Scope
 from absint.transfer.traits import RANDOM

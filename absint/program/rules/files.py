@@ -1,4 +1,4 @@
-"""Rules in Python files that a caller names: `absint analyze MODEL --rules FILE.py`."""
+"""Python files that a caller names, and the rules in them: `absint analyze MODEL --rules FILE.py`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ def read_rules(paths: Sequence[str]) -> list[Rule]:
     """
     rules_of_files: list[Rule] = []
     for path in paths:
-        rules = list({id(rule): rule for item in vars(_run(path)).values() for rule in _rules(item)}.values())
+        defined = vars(run_file(path, "--rules")).values()
+        rules = list({id(rule): rule for item in defined for rule in _rules(item)}.values())
         if not rules:
             hint = "decorate a function with @absint.rule(names, inputs=...)"
             raise UsageError(f"--rules {path}: defines no rule: {hint}")
@@ -41,11 +42,12 @@ def _rules(item: object) -> Iterable[Rule]:
     return [rule for rule in item if isinstance(rule, Rule)] if isinstance(item, list | tuple) else ()
 
 
-def _run(path: str) -> ModuleType:
+def run_file(path: str, option: str) -> ModuleType:
+    """Run a file that an option names, and give what it defines. Raises UsageError, with the line."""
     try:
         source = read_file(path, _MOST)
     except (OSError, ValueError) as error:
-        raise UsageError(f"--rules {path} {reason_of(error)}") from None
+        raise UsageError(f"{option} {path} {reason_of(error)}") from None
     module = ModuleType(os.path.splitext(os.path.basename(path))[0])
     module.__file__ = path
     try:
@@ -56,13 +58,29 @@ def _run(path: str) -> ModuleType:
         where = f"line {error.lineno}: " if error.lineno is not None else ""
         if error.filename not in (None, path):
             where = f"{error.filename}, {where}"
-        raise UsageError(f"--rules {path}: {where}{error.msg}") from None
+        raise UsageError(f"{option} {path}: {where}{error.msg}") from None
     except (Exception, SystemExit) as error:
-        line = _last_line(error.__traceback__, path)
-        where = "" if line is None else f"line {line}: "
-        text = str(error).strip().split("\n")[0]
-        raise UsageError(f"--rules {path}: {where}{type(error).__name__}{f': {text}' if text else ''}") from None
+        raise _blamed(option, path, error) from None
     return module
+
+
+@contextmanager
+def blaming(option: str, paths: Iterable[str]) -> Iterator[None]:
+    """An error on the way through code of one of the files, which an option names, is a UsageError with the line."""
+    try:
+        yield
+    except Exception as error:
+        for path in paths:
+            if not isinstance(error, UsageError) and _last_line(error.__traceback__, path) is not None:
+                raise _blamed(option, path, error) from error
+        raise
+
+
+def _blamed(option: str, path: str, error: BaseException) -> UsageError:
+    line = _last_line(error.__traceback__, path)
+    where = "" if line is None else f"line {line}: "
+    text = str(error).strip().split("\n")[0]
+    return UsageError(f"{option} {path}: {where}{type(error).__name__}{f': {text}' if text else ''}")
 
 
 def _last_line(trace: TracebackType | None, path: str) -> int | None:

@@ -33,16 +33,14 @@ def judge(analysed: Analysed, claims: Sequence[Claim], effort: Effort | None = N
     Without an effort these are the claims that facts or legal sizes refute, those last that only a size of 0 refutes. A
     claim that is false in every run has no counterexample.
     """
-    if effort is not None:
-        from absint.questions.claims.proving import Proving
+    open_ = [claim for claim in claims if claim.relation not in (TRUE, UNKNOWN_RELATION)]
+    if effort is None and not open_:
+        return Verdicts({})
+    from absint.questions.claims.proving import Conditions, Proving
 
+    if effort is not None:
         return Proving(analysed, claims, effort).run()
     facts = analysed.analysis.facts
-    open_ = [claim for claim in claims if claim.relation not in (TRUE, UNKNOWN_RELATION)]
-    if not open_:
-        return Verdicts({})
-    from absint.questions.claims.proving import Conditions
-
     denied = {claim for claim in open_ if claim.relation is FALSE or facts.decide(claim.relation) is NO}
     conditions = Conditions(analysed)
     found = {claim: Finding(Judgement.REFUTED) for claim in open_ if claim in denied and conditions.is_reached(claim)}
@@ -133,7 +131,9 @@ FALSE_DECLARATION: Final = "false-declaration"
 
 
 def diagnostics(analysed: Analysed) -> tuple[Diagnostic, ...]:
-    """Nodes that cannot run, declarations that are false, operators without a rule, and what else is wrong."""
+    """Nodes that cannot run, declarations that are false, operators without a rule, and what else is wrong; then what
+    analyses of users report.
+    """
     return analysed.once(_diagnostics)
 
 
@@ -141,7 +141,16 @@ def _diagnostics(analysed: Analysed) -> tuple[Diagnostic, ...]:
     found = beside_declarations(analysed)
     if not analysed.policy.sound:
         return found
-    return (*found, *default_diagnostics(analysed), *declared_diagnostics(analysed))
+    return (*found, *default_diagnostics(analysed), *declared_diagnostics(analysed), *reported(analysed))
+
+
+def reported(analysed: Analysed) -> tuple[Diagnostic, ...]:
+    """What analyses of users report that ran together with that of shapes."""
+    if analysed.cooperation is None:
+        return ()
+    from absint.analyses.found import reported as found
+
+    return analysed.once(found)
 
 
 def declared_diagnostics(analysed: Analysed) -> Iterator[Diagnostic]:

@@ -8,7 +8,7 @@ from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, ge
 from absint.lattices.shape import BOTTOM_SHAPE
 from absint.lattices.terms.expr import UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr
-from absint.lattices.value import BOTTOM, TOP, SequenceOf, Tensor, Value
+from absint.lattices.value import BOTTOM, TOP, Cut, SequenceOf, Tensor, Value
 from absint.program.nodes import Node
 from absint.program.steps import MapExit, MapHead
 from absint.shapes.interpretation import Interpretation
@@ -64,11 +64,24 @@ def leave_map(run: Interpretation, node: int, item: Node, states: Sequence[State
         if each is not None:
             outputs.append(SequenceOf.of((trip[k] for trip in each), empty))
         else:
-            outputs.append(SequenceOf(empty if result is BOTTOM else body.leave(result or TOP), length))
+            element = empty if result is BOTTOM else body.leave(result or TOP)
+            outputs.append(SequenceOf(element, length, None, _cut(inputs[0], states[step.head][0], result)))
     state = run.record(node, tuple(outputs), statements)
     if any(s.relation is FALSE for s in statements):
         run.applied[node] = run.applied[node]._replace(rejected=_LENGTHS)
     return state
+
+
+def _cut(first: Value | None, element: Value, result: Value | None) -> Cut | None:
+    """The results are parts as the elements of the first sequence are: each has the size of its own along an axis."""
+    cut = first.cut if isinstance(first, SequenceOf) else None
+    if cut is None or not isinstance(element, Tensor) or not isinstance(result, Tensor):
+        return None
+    size = element.shape[cut.axis] if element.shape.rank is not None else UNKNOWN_SIZE
+    axes = [] if result.shape.rank is None else [axis for axis, dim in enumerate(result.shape) if dim is size]
+    if not isinstance(size, Expr) or not axes:
+        return None
+    return cut._replace(axis=cut.axis if cut.axis in axes else axes[0])
 
 
 def _each(

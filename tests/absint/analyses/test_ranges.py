@@ -20,7 +20,6 @@ from absint.analyses.ranges.rules import NONE, At
 from absint.cli import run
 from absint.errors import UsageError
 from absint.lattices.domains import Span
-from absint.model.weights import Weights
 from absint.result import Result
 from absint.testing import AnalysisError, check_analysis
 from tests.models import parsed
@@ -122,7 +121,7 @@ CONTROL = parser.parse_model(f"""{HEAD}
 
 
 def test_claims_hold_in_a_network_with_weights() -> None:
-    found = Weights(absint.analyze(NETWORK).loaded)
+    found = absint.analyze(NETWORK).loaded.weights
     assert found["b"] == (-1, 2)
     assert found["k"] == (-0.75, 0.75)
     ranges = Ranges(found, x=(-3, 5))
@@ -186,7 +185,7 @@ def test_constants_that_a_caller_replaces_have_no_range() -> None:
     model = onnx.ModelProto()
     model.CopyFrom(NETWORK)
     model.graph.input.append(onnx.helper.make_tensor_value_info("b", 1, [3]))
-    assert "b" not in Weights(absint.analyze(model).loaded)
+    assert "b" not in absint.analyze(model).loaded.weights
 
 
 def test_weights_beside_the_model_are_read(tmp_path: Path) -> None:
@@ -195,7 +194,7 @@ def test_weights_beside_the_model_are_read(tmp_path: Path) -> None:
     model.graph.initializer.append(onnx.numpy_helper.from_array(array, "w"))
     path = tmp_path / "model.onnx"
     onnx.save(model, path, save_as_external_data=True, size_threshold=0, location="w.bin")
-    found = Weights(absint.analyze(path).loaded)
+    found = absint.analyze(path).loaded.weights
     assert found["w"] == (-6, 5)
     assert found.sums("w", [0]) == [(2, -8), (3, -6), (4, -4), (6, -3)]
     assert found.sums("w", [5]) is None
@@ -204,7 +203,7 @@ def test_weights_beside_the_model_are_read(tmp_path: Path) -> None:
     assert claim.lo == pytest.approx(-2 * 8 - 2, abs=1e-3)
     assert claim.hi == pytest.approx(6 * 2 + 3, abs=1e-3)
     (tmp_path / "w.bin").unlink()
-    assert "w" not in Weights(absint.analyze(path).loaded)
+    assert "w" not in absint.analyze(path).loaded.weights
 
 
 def test_zero_has_a_sign() -> None:

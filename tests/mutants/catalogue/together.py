@@ -120,7 +120,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "carried-value-keeps-its-start",
         "a loop carries the element that it starts with, whatever the body gives back",
         "absint.analyses.forward",
-        "carried.append(self.domain.join(begun, given))",
+        "carried.append(self._met(node, output, (begun, given), _LOOP))",
         "carried.append(begun)",
         f"integers({COUNTED!r})",
         RANDOM,

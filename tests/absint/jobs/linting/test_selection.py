@@ -125,6 +125,7 @@ exclude = ["old/"]
 fail-on = "error"
 seconds = 30
 baseline = "known.json"
+analyses = ["own.py"]
 
 [tool.absint.lint.per-file-ignores]
 "vision/*.onnx" = ["ABS303"]
@@ -143,6 +144,7 @@ def test_settings_are_found_upwards(tmp_path: Path) -> None:
     assert settings.root == tmp_path
     assert settings.source == str(tmp_path / "pyproject.toml")
     assert (settings.fail_on, settings.seconds, settings.baseline) == (Severity.ERROR, 30.0, "known.json")
+    assert settings.analyses == (str(tmp_path / "own.py"),)
     assert settings.exclude.match("old/a.onnx")
     assert settings.selection.has("ABS301")
     assert not settings.selection.has("ABS302")

@@ -11,7 +11,6 @@ import absint
 from absint.analyses.ranges import Ranges
 from absint.errors import UsageError
 from absint.lattices.domains import INTERVALS, Interval
-from absint.model.weights import Weights
 from tests.absint.shapes.together.execution import outputs_of
 from tests.models import parsed
 
@@ -43,7 +42,7 @@ def test_a_parameter_of_a_function_is_no_weight(monkeypatch: pytest.MonkeyPatch,
         for name in ("LARGE", "LARGE_INSIDE", "ALIKE"):
             monkeypatch.setattr(f"absint.program.folded.{name}", 0)
     model = called()
-    ranges = Ranges(Weights(absint.analyze(model).loaded), a=(-1, 1))
+    ranges = Ranges(absint.analyze(model).loaded.weights, a=(-1, 1))
     claims = absint.analyze(model, with_=[ranges]).found_by(ranges)
     (arrays,) = outputs_of(model, [{"a": np.ones((4, 4))}])
     assert arrays["y"].max() == 4e6
