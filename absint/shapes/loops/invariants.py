@@ -114,6 +114,8 @@ class Invariants:
     """The step of a trip on numbers that are probed, over the symbols of all of them."""
     lost: set[Place] = field(default_factory=set)
     joined: dict[int, Value] = field(default_factory=dict)
+    doubted: bool = False
+    """A form was refuted in this visit: what the body gave back may rest on it, so no number learns from that."""
 
     def to_prove(self) -> Invariants:
         """An independent copy, in which a visit proves the claims or gives them up, and looks for no better ones."""
@@ -204,7 +206,7 @@ class Invariants:
             claim.kind = Kind.PROBE
             if isinstance(step, Expr) and not body.occur_in(step):
                 claim.try_forms(body.iteration, [Sum((step,))])
-        elif claim.kind in (Kind.PROBE, Kind.SYMBOL):
+        elif claim.kind is Kind.SYMBOL or (claim.kind is Kind.PROBE and not self.doubted):
             self._learn(body, place, claim, back, full)
         elif claim.kind is Kind.NEXT or (claim.kind is Kind.LAST and self._moved(claim)):
             claim.kind = Kind.FORM
@@ -212,6 +214,7 @@ class Invariants:
             claim.kind = Kind.FORM
             if not claim.forms[0].proves(start, back, body.iteration):
                 claim.drop_form(body.iteration)
+                self.doubted = True
         return self._stated(body, place, claim, full)
 
     def _restart(self, claim: Invariant, start: Dim, full: Interval) -> None:
@@ -343,7 +346,9 @@ def visited(claims: dict[int, Invariants], head: int, backs: Sequence[Value | No
     """The claims of a head that is visited, new ones as long as its body has given nothing back; kept in `claims`."""
     if all(back is BOTTOM for back in backs):
         claims[head] = Invariants()
-    return claims.setdefault(head, Invariants())
+    found = claims.setdefault(head, Invariants())
+    found.doubted = False
+    return found
 
 
 def _closed(backs: Mapping[str, Expr], known: Set[str], is_inside: Callable[[Symbol], bool]) -> dict[str, Expr]:
