@@ -17,7 +17,7 @@ from typing import Final
 
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.piecewise import restrict
-from absint.lattices.logic.relation import FALSE, TRUE, Relation, disjunction, ge, le, negation
+from absint.lattices.logic.relation import FALSE, TRUE, Relation, disjunction, eq, ge, le, negation
 from absint.lattices.logic.truth import YES
 from absint.lattices.records import NamedTuple
 from absint.lattices.terms.atoms import SymbolKind
@@ -25,6 +25,9 @@ from absint.lattices.terms.expr import ZERO_EXPR, Atom, Dim, Expr, Symbol, add, 
 from absint.lattices.terms.interval import EMPTY, Interval
 from absint.lattices.terms.normal import maximum, minimum
 from absint.shapes.loops.body import LAST
+
+Side = Callable[[Dim | int, Dim | int], Relation]
+"""A comparison of two numbers."""
 
 MOST: Final = 6
 """Numbers that are related with each other."""
@@ -45,19 +48,20 @@ class Number(NamedTuple):
 
 
 class Invariant(NamedTuple):
-    """What holds after the loop of a sum of numbers by their places: it is its start, plus what the trips `added`, or
-    beyond it on one side (`le` or `ge`). With a `limit` it is of one number, which stays on this side of it.
+    """What holds after the loop of a sum of numbers, by their places: it is its start and what the trips `added`, or
+    lies on one side of that. With a `limit` it is one number, which stays on this side of it.
     """
 
     weights: tuple[tuple[int, int], ...]
-    sides: tuple[Callable[[Dim, Dim], Relation], ...]
+    side: Side
+    """`eq`, `le` or `ge`."""
     added: Dim
     limit: Dim | None = None
 
-    def of(self, numbers: Sequence[Dim], starts: Sequence[Dim], trips: Dim) -> Iterator[Relation]:
-        """The relations, of the numbers after the loop."""
+    def of(self, numbers: Sequence[Dim], starts: Sequence[Dim], trips: Dim) -> Relation:
+        """The relation of the numbers after the loop."""
         bound = add(_sum(starts, self.weights), mul(self.added, trips)) if self.limit is None else self.limit
-        yield from (side(_sum(numbers, self.weights), bound) for side in self.sides)
+        return self.side(_sum(numbers, self.weights), bound)
 
 
 class Case(NamedTuple):
@@ -78,18 +82,18 @@ def invariants(
     known = Facts((*facts.relations, *about), [*dict.fromkeys(names)])
     steps = tuple([sub(n.back, expr_of(n.inside)) for n in numbers])
     cases = list(_cases(known, steps))
-    single: dict[int, dict[Callable[[Dim, Dim], Relation], Dim]] = {}
+    single: dict[int, dict[Side, Dim]] = {}
     for weights in _weights(len(numbers), cases):
         found = _sides(weights, cases, is_inside)
         if len(weights) == 1:
             single[weights[0][0]] = found
         lower, upper = found.get(ge), found.get(le)
         if lower is not None and lower is upper:
-            yield Invariant(weights, (le, ge), lower)
+            yield Invariant(weights, eq, lower)
             continue
         for side, bound in found.items():
             if len(weights) == 1 or bound is not _of_the_parts(weights, side, single):
-                yield Invariant(weights, (side,), bound)
+                yield Invariant(weights, side, bound)
     for k, number in enumerate(numbers):
         for side in (le, ge):
             if single[k].get(side) is not ZERO_EXPR:
@@ -204,7 +208,7 @@ _PAIR: Final = (0, 1)
 
 def _sides(
     weights: Sequence[tuple[int, int]], cases: Sequence[Case], is_inside: Callable[[Symbol], bool]
-) -> dict[Callable[[Dim, Dim], Relation], Dim]:
+) -> dict[Side, Dim]:
     """The nearest bounds of what a trip adds to the sum."""
     steps = [(case.facts, _sum(case.steps, weights)) for case in cases]
     tried: dict[Dim, None] = {}
@@ -213,7 +217,7 @@ def _sides(
             return {}
         tried.update(dict.fromkeys(_bounds(facts, step, is_inside)))
     tried[ZERO_EXPR] = None
-    found: dict[Callable[[Dim, Dim], Relation], Dim] = {}
+    found: dict[Side, Dim] = {}
     for side in (le, ge):
         held = [bound for bound in tried if all(_holds(facts, side(step, bound)) for facts, step in steps)]
         numbers = [bound.const for bound in held if isinstance(bound, Expr) and bound.const is not None]
@@ -261,8 +265,8 @@ def _bound_by(e: Expr, symbol: Symbol) -> Iterator[Expr]:
 
 def _of_the_parts(
     weights: Sequence[tuple[int, int]],
-    side: Callable[[Dim, Dim], Relation],
-    single: dict[int, dict[Callable[[Dim, Dim], Relation], Dim]],
+    side: Side,
+    single: dict[int, dict[Side, Dim]],
 ) -> Dim | None:
     """The bound of the sum that follows from those of its numbers."""
     total: Dim = ZERO_EXPR
@@ -282,7 +286,7 @@ def _holds(facts: Facts, relation: Relation) -> bool:
 
 
 def _limits(
-    k: int, number: Number, side: Callable[[Dim, Dim], Relation], known: Facts, is_inside: Callable[[Symbol], bool]
+    k: int, number: Number, side: Side, known: Facts, is_inside: Callable[[Symbol], bool]
 ) -> Iterator[Invariant]:
     """A limit on this side that no trip leaves: a size that the number is compared with, or its start beyond that."""
     here, extreme = expr_of(number.inside), maximum if side is le else minimum
@@ -297,7 +301,7 @@ def _limits(
             assumed = Facts([*known.relations, side(here, limit)], known.order)
             cases = _cases(assumed, (sub(number.back, here),))
             if all(_holds(case.facts, side(add(here, case.steps[0]), limit)) for case in cases):
-                yield Invariant(((k, 1),), (side,), ZERO_EXPR, limit)
+                yield Invariant(((k, 1),), side, ZERO_EXPR, limit)
                 return
 
 

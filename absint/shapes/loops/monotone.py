@@ -16,6 +16,7 @@ from absint.lattices.logic.relation import (
     UNKNOWN_RELATION,
     Relation,
     conjunction,
+    eq,
     implies,
     le,
     negation,
@@ -71,8 +72,7 @@ def monotone(
     statements = [
         Statement(relation, _why(invariant), "defined")
         for invariant in shown
-        for relation in invariant.of(ends, starts, trips)
-        if relation not in (TRUE, UNKNOWN_RELATION)
+        if (relation := invariant.of(ends, starts, trips)) not in (TRUE, UNKNOWN_RELATION)
     ]
     numbers.names = names
     return [numbers.value(k, *row) for k, row in rows], statements
@@ -90,9 +90,9 @@ def growth(run: Interpretation, states: Sequence[State], body: BodySymbols) -> C
 def _why(invariant: Invariant) -> str:
     if invariant.limit is not None:
         return LIMIT
-    if invariant.added is ZERO_EXPR and len(invariant.weights) == len(invariant.sides) == 1:
-        return LARGER if invariant.sides == (le,) else SMALLER
-    return ADDED
+    if invariant.added is not ZERO_EXPR or len(invariant.weights) > 1 or invariant.side is eq:
+        return ADDED
+    return LARGER if invariant.side is le else SMALLER
 
 
 def _stated(run: Interpretation, states: Sequence[State], body: BodySymbols) -> Iterator[Relation]:

@@ -6,6 +6,7 @@ A bool of `f` and one of `g` decide on each trip; x has N rows, y has M, and w i
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from itertools import product
 
@@ -16,7 +17,9 @@ from onnx import ModelProto
 
 from absint import analyze
 from absint.lattices.text import parse_relation
+from absint.shapes.loops.monotone import ADDED, SMALLER
 from tests.models import parsed
+from tests.soundness.random_relations import held
 
 APPEND_OR_NOT = """
 (bool[T] f, float[N] x, float[1] w) => (float[A] a) {
@@ -340,3 +343,10 @@ def test_a_near_miss_is_not_proved(name: str) -> None:
     result = analyze(parsed(RELATED[name].model))
     wrong = [text for text in RELATED[name].breaks if result.prove(text).verdict.name == "PROVED"]
     assert not wrong
+
+
+def test_random_loops() -> None:
+    """What a random loop states holds for random flags; and it states something."""
+    stated = sum((held(seed) for seed in range(30)), Counter[str]())
+    assert stated[ADDED] >= 60
+    assert stated[SMALLER] >= 15
