@@ -25,7 +25,7 @@ from absint.lattices.limits import DeadlineError, Limits, on_time, remaining
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import FALSE, TRUE, Relation, conjunction, eq, falsity, ge, le, truth
 from absint.lattices.logic.truth import NO, YES
-from absint.lattices.terms.evaluation import casts_floats
+from absint.lattices.terms.evaluation import casts_floats, is_any_function
 from absint.lattices.terms.expr import Dim, Expr, Symbol, expr_of
 from absint.solver.backend import Answer, Backend, shared
 from absint.solver.candidates import drawn
@@ -253,13 +253,14 @@ class Prover:
             return Decision(True, "z3", core, asked=asked)
         if answer.verdict == "unknown":
             return Decision(None, "z3", reason=answer.reason, asked=asked)
-        floats = any(map(casts_floats, (relation, *premises)))
-        drawn = _drawn(relation, premises) if floats else ()
+        free = any(map(is_any_function, (relation, *premises)))
+        drawn = _drawn(relation, premises) if free else ()
         for model in chain(self._models(premises, relation, answer, small), drawn):
             if model is not None and meets(premises, model) and relation.at(model) is NO:
                 return Decision(False, "z3", model=model, asked=asked)
-        if floats:
-            reason = "no counterexample was found: to the solver, what floats compute is any function"
+        if free:
+            what = "what floats compute" if any(map(casts_floats, (relation, *premises))) else "repeated division"
+            reason = f"no counterexample was found: to the solver, {what} is any function"
             return Decision(None, "z3", reason=reason, asked=asked)
         return Decision(None, "z3", reason="every counterexample that was found divides by zero", asked=asked)
 

@@ -1,9 +1,9 @@
 """The meaning of dims and relations, written once, as SMT-LIB text.
 
-`max`, `min` and `broadcast` become choices, division of any sign becomes division by a natural number, and what floats
-compute becomes an unknown function with bounds. Where a term has no value, what is written has some: a quotient by 0
-any number, a broadcast its first operand that is not 1. Whoever asks adds where the terms have one
-(`absint.lattices.logic.relation`).
+`max`, `min` and `broadcast` become choices, division of any sign becomes division by a natural number. What floats
+compute, and a division that is repeated, become unknown functions with bounds. Where a term has no value, what is
+written has some: a quotient by 0 any number, a broadcast its first operand that is not 1. Whoever asks adds where the
+terms have one (`absint.lattices.logic.relation`).
 
 `smtlib.Script` declares and shares; the terms of certificates stand alone.
 
@@ -107,6 +107,8 @@ class Translator(ABC):
             name, arguments = cast(Float, atom.args[0]).signature
             return self.function(f"{atom.op} {name}", [self._argument(arg) for arg in arguments], atom.bounds)
         operands = cast(tuple[Expr, ...], atom.args)
+        if atom.op == "divided":
+            return self.function(atom.op, [self._sum(operand) for operand in operands], atom.bounds)
         if atom.op == "floordiv":
             return self._floor(*operands)
         if atom.op == "truncdiv":

@@ -44,6 +44,11 @@ DIVISIONS: dict[str, Callable[[int, int], int]] = {
     "fmod": lambda a, b: a - b * _trunc(a, b),
     "ceil": _ceil,
 }
+LEAST_DIVISOR = 2
+"""Of a division that is repeated."""
+ENOUGH = 400
+"""Divisions by 2 after which nothing is left of any number in a test."""
+
 ARITHMETIC: dict[str, Callable[[int, int], int]] = {"+": operator.add, "-": operator.sub, "*": operator.mul}
 COMPARISONS: dict[str, Callable[[int, int], bool]] = {
     "==": operator.eq,
@@ -78,6 +83,10 @@ def value(tree: Tree, binding: Mapping[str, int]) -> int:
         return DIVISIONS[op](*values)
     if op in ARITHMETIC:
         return ARITHMETIC[op](*values)
+    if op == "divided":
+        if values[1] < LEAST_DIVISOR:
+            raise NoValueError
+        return _floor(values[0], values[1] ** min(max(values[2], 0), ENOUGH))
     return {"max": max, "min": min, "broadcast": _broadcast}[op](values)
 
 
@@ -115,6 +124,7 @@ CONSTRUCTORS: dict[str, Callable[..., Dim]] = {
     "%": operator.mod,
     "trunc": normal.truncdiv,
     "fmod": normal.fmod,
+    "divided": normal.divided_times,
     "ceil": normal.ceildiv,
     "max": normal.maximum,
     "min": normal.minimum,

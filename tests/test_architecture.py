@@ -27,6 +27,7 @@ ORDER: Final = tuple(
     absint.errors absint.diagnostics absint.engine absint.model absint.program.rules absint.program
     absint.shapes.summaries absint.shapes.timings absint.shapes.memo
     absint.shapes.loops.forms absint.shapes.loops.closed_forms absint.shapes.loops.body
+    absint.shapes.loops.linear
     absint.shapes.loops.invariants absint.shapes.interpretation absint.shapes.joining
     absint.shapes.branches absint.shapes.loops absint.shapes
     absint.solution absint.analyses absint.runs

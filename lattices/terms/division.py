@@ -1,4 +1,5 @@
-"""Division in normal form, rounded down (`floordiv`, `mod`, `ceildiv`) or towards zero (`truncdiv`, `fmod`).
+"""Division in normal form, rounded down (`floordiv`, `mod`, `ceildiv`) or towards zero (`truncdiv`, `fmod`), or several
+times in a row (`divided_times`).
 
 A rewrite is a function that returns the rewritten dim, or None where it does not apply; its statement is data
 (`absint.lattices.terms.evaluation`). No rewrite assumes that a dim is positive.
@@ -228,8 +229,18 @@ def _floordiv_cancel(a: Expr, b: Expr) -> Dim | None:
     return None if pair is None else floordiv(*pair)
 
 
+@states("divided(a, m, n) // m -> divided(a, m, n + 1)", when="m >= 2 and n >= 0")
+def _once_more(a: Expr, b: Expr) -> Dim | None:
+    only = sole_atom(a)
+    if only is None or only.op != "divided" or only.args[1] is not b:
+        return None
+    whole, _, times = cast(tuple[Expr, Expr, Expr], only.args)
+    return divided_times(whole, b, add(times, const(1))) if nonneg(times) else None
+
+
 FLOORDIV_RULES: Final[tuple[Rule, ...]] = (
     _exact,
+    _once_more,
     _negative_divisor,
     _small,
     _split_multiples,
@@ -239,6 +250,30 @@ FLOORDIV_RULES: Final[tuple[Rule, ...]] = (
     _settled_by_content,
     _leading_sign,
 )
+
+
+@lru_cache(maxsize=1 << 14)
+@states("divided(a, m, n) -> a", when="n <= 0")
+@states("a // m -> a", when="m >= 2 and (a == 0 or a == -1)")
+def divided_times(a: Dim | int, by: Dim | int, times: Dim | int) -> Dim:
+    """a divided by a constant of 2 or more, rounded down, and this again, so many times: `a // by**times`. A negative
+    number of times is none. Unknown for any other divisor.
+    """
+    a, by, times = as_dim(a), as_dim(by), as_dim(times)
+    if not isinstance(by, Expr) or by.const is None or by.const < 2:
+        return UNKNOWN_DIM
+    bounds = a.bounds.join(ZERO)
+    if not isinstance(a, Expr) or not isinstance(times, Expr):
+        return Unknown(bounds)
+    if a is const(0) or a is const(-1) or (times.bounds.hi is not None and times.bounds.hi <= 0):
+        return a
+    if times.const is not None and times.const <= _MOST_TIMES:
+        return floordiv(a, const(by.const**times.const))
+    return expr_of(atom("divided", (a, by, times), bounds))
+
+
+_MOST_TIMES: Final = 62
+"""Divisions that become one, by a power. After more of them no dim and no integer of a tensor is left."""
 
 
 # Rounded towards zero

@@ -64,6 +64,11 @@ def divides(atom: Atom) -> bool:
     return atom.op in ("floordiv", "truncdiv") and any(True for _ in atom.args[1].atoms())
 
 
+def is_any_function(root: Operand) -> bool:
+    """To a solver, a part of it is any function within bounds."""
+    return any(node.op in INTEGERS or node.op == "divided" for node in postorder(root.atoms()))
+
+
 def casts_floats(root: Operand) -> bool:
     """Floats are cast to integers in it: where a float has no value, the integer is the platform's."""
     return any(node.op in INTEGERS for node in postorder(root.atoms()))
@@ -88,6 +93,13 @@ def _divisor(values: Values, args: tuple[Operand, ...]) -> int:
     if divisor == 0:
         raise UndefinedError("division by zero")
     return divisor
+
+
+def _divided(values: Values, args: tuple[Operand, ...]) -> int:
+    number, by, times = (arg.value(values) for arg in args)
+    while times > 0 and number not in (0, -1):
+        number, times = number // by, times - 1
+    return number
 
 
 def _broadcast(values: Values, args: tuple[Operand, ...]) -> int:
@@ -125,6 +137,7 @@ def _cast_to(op: str) -> Callable[[Values, tuple[Operand, ...]], int]:
 EVALUATE: Final[Mapping[str, Callable[[Values, tuple[Operand, ...]], int]]] = {
     "floordiv": _floordiv,
     "truncdiv": _truncdiv,
+    "divided": _divided,
     "max": lambda values, args: max(arg.value(values) for arg in args),
     "min": lambda values, args: min(arg.value(values) for arg in args),
     "broadcast": _broadcast,

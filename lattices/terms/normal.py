@@ -21,7 +21,7 @@ from typing import Final, cast
 from absint.lattices.records import NamedTuple
 from absint.lattices.terms.atoms import Atom, Operand, Symbol, atom, postorder
 from absint.lattices.terms.dim import Condition, Dim
-from absint.lattices.terms.division import ceildiv, floordiv, fmod, mod, truncdiv
+from absint.lattices.terms.division import ceildiv, divided_times, floordiv, fmod, mod, truncdiv
 from absint.lattices.terms.evaluation import INTEGERS
 from absint.lattices.terms.expr import Expr, Unknown, as_dim, const, expr_of, sole_atom
 from absint.lattices.terms.extremes import broadcast, fits, maximum, minimum
@@ -89,6 +89,7 @@ _ROUNDINGS: Final[Mapping[str, Callable[[Dim, int], Dim]]] = {"": truncdiv, "flo
 CONSTRUCTORS: Final[Mapping[str, Callable[..., Dim]]] = {
     "floordiv": floordiv,
     "truncdiv": truncdiv,
+    "divided": divided_times,
     "max": maximum,
     "min": minimum,
     "broadcast": broadcast,
@@ -100,7 +101,7 @@ CONSTRUCTORS: Final[Mapping[str, Callable[..., Dim]]] = {
 """Operation -> its constructor."""
 
 __all__ = [
-    "CONSTRUCTORS", "broadcast", "ceildiv", "common_factor", "exact_quotient", "fits",
+    "CONSTRUCTORS", "broadcast", "ceildiv", "common_factor", "divided_times", "exact_quotient", "fits",
     "floordiv", "fmod", "int32", "int64", "integer", "maximum", "minimum", "mod", "sole_atom", "truncdiv",
 ]  # fmt: skip
 

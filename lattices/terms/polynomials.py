@@ -81,13 +81,14 @@ _STEPS: Final = 48
 @states("g * y >= 1 - g -> y >= 0", when="g >= 1")
 @states("c * max(a, b) >= c * a -> True", when="c >= 0")
 @states("c * min(a, b) >= c * a -> True", when="c <= 0")
+@states("q // m <= max(a, 0) and q // m >= min(a, 0) -> True", when="m >= 2 and q <= max(a, 0) and q >= min(a, 0)")
 @states("broadcast(a, b) == a or broadcast(a, b) == b -> True")
 def nonneg(e: Dim) -> bool:
     """True if e >= 0 is shown for all values of the symbols within their bounds; False means "not shown".
 
     Beyond interval arithmetic, a composite atom is replaced by linear bounds of its value (for m >= 1,
-    a - m + 1 <= m * (a // m) <= a) or by each of the operands that its value may be. What is left open is held against
-    the least value of the parts that one symbol decides.
+    a - m + 1 <= m * (a // m) <= a) or by each of the operands that its value may be or lie between. What is left open
+    is held against the least value of the parts that one symbol decides.
     """
     lo, hi = e.bounds
     if lo is not None and lo >= 0:
@@ -162,6 +163,9 @@ def _shown_nonneg(terms: Mapping[Monomial, int], budget: list[int], scale: int) 
             for most, per in multiples(cast(Term, node.args[0])):
                 if _shown_nonneg(_replaced(terms, mono, most, per), budget, scale * per):
                     return True
+        elif node.op == "divided":
+            a = cast(Expr, node.args[0])
+            return all(_shown_nonneg(_replaced(terms, mono, end), budget, scale) for end in (a, ZERO_EXPR))
         elif node.op in ("max", "min", "broadcast", "ite"):
             # One operand is enough if the value is on its far side; else the value may be any of them.
             enough = any if (node.op == "max" and coef > 0) or (node.op == "min" and coef < 0) else all

@@ -94,6 +94,12 @@ def _extreme(of: Callable[..., Dim]) -> Callable[..., Number]:
     return build
 
 
+def _divided(a: Dim, by: Dim, times: Dim) -> Dim:
+    if not isinstance(by, Expr) or (by.const or 0) < 2:
+        raise ValueError("the second operand of `divided` is a number of 2 or more")
+    return normal.divided_times(a, by, times)
+
+
 def _ceil_to_int(x: Number, *divisor: Number) -> Number:
     """PyTorch's form with one operand, and ShapeBuilder's `CeilToInt(n, divisor)`."""
     if len(divisor) > 1:
@@ -149,7 +155,7 @@ FUNCTIONS: Final[dict[str, Function]] = {
     "trunc": _TRUNC, "TruncToInt": _TRUNC, "ToFloat": _SAME, "IntTrueDiv": Function("qq", over),
     "floordiv": _FLOORDIV, "FloorDiv": _FLOORDIV, "CleanDiv": _FLOORDIV,
     "ceildiv": Function("dd", normal.ceildiv), "CeilDiv": Function("dd", normal.ceildiv),
-    "truncdiv": Function("dd", normal.truncdiv),
+    "truncdiv": Function("dd", normal.truncdiv), "divided": Function("ddd", _divided),
     "mod": _MOD, "Mod": _MOD, "PythonMod": _MOD, "fmod": Function("dd", normal.fmod),
     "ModularIndexing": Function("ddd", lambda a, b, m: normal.mod(normal.floordiv(a, b), m)),
     "abs": Function("d", lambda a: normal.maximum(a, -a)), "Abs": Function("d", lambda a: normal.maximum(a, -a)),

@@ -168,6 +168,13 @@ def _broadcast(*sizes):
         raise ArithmeticError("sizes that do not broadcast")
     return others.pop() if others else 1
 ''',
+    "_divided": '''
+def _divided(a, b, times):
+    """a divided by b, rounded down, so many times."""
+    while times > 0 and a not in (0, -1):
+        a, times = a // b, times - 1
+    return a
+''',
     "_truncdiv": '''
 def _truncdiv(a, b):
     """a divided by b, rounded towards zero."""
@@ -258,6 +265,8 @@ class Source:
         args = [self._sum(cast(Expr, arg)) for arg in node.args]
         if node.op in ("floordiv", "truncdiv"):
             return self._quotient(node, *args)
+        if node.op == "divided":
+            return self._call("_divided", [a.text for a in args], args)
         if node.op == "broadcast":
             return self._call("_broadcast", [a.text for a in args], args)._replace(partial=True)
         return _join(f"{node.op}({', '.join(a.text for a in args)})", _ATOM, args)

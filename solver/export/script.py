@@ -4,10 +4,10 @@ Its schema is `absint.constraints/1` (constraints.schema.json, in this folder).
 
 Every relation is there as text and, for consumers without a parser, as a tree. A node of a tree is an integer, or an
 object with `op` and `args`; a symbol has a `name`, an integer beyond 2^53 has `digits`. The operations are those of the
-normal form: `+ *`, `//` (rounded down), `truncdiv` (rounded towards zero), `max min`, `broadcast`, `ite` of a
-condition; `== != >=` of two dims, `and or true false`, and `unknown` for a relation without a form. `int`, `int64`,
-`int32` cast a `float`, a node with a `format` (`float32`, `float64`): a `number`, the quotient `of` a `dim` and an
-integer, or an operation on `operands`, rounded to the format.
+normal form: `+ *`, `//` (rounded down), `truncdiv` (rounded towards zero), `divided` (several times), `max min`,
+`broadcast`, `ite` of a condition; `== != >=` of two dims, `and or true false`, and `unknown` for a relation without a
+form. `int`, `int64`, `int32` cast a `float`, a node with a `format` (`float32`, `float64`): a `number`, the quotient
+`of` a `dim` and an integer, or an operation on `operands`, rounded to the format.
 """
 
 from __future__ import annotations

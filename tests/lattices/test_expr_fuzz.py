@@ -55,7 +55,8 @@ def grow(dims: st.SearchStrategy[Tree]) -> st.SearchStrategy[Tree]:
     arithmetic = st.tuples(st.sampled_from("++--*"), dims, dims)
     choice = st.sampled_from(["max", "min", "broadcast"])
     extremes = st.tuples(choice, dims, dims) | st.tuples(choice, dims, dims, dims)
-    return divisions | arithmetic | extremes | st.tuples(st.just("ite"), relations(dims), dims, dims)
+    repeated = st.tuples(st.just("divided"), dims, st.sampled_from([("const", 2), ("const", 3)]), dims)
+    return divisions | repeated | arithmetic | extremes | st.tuples(st.just("ite"), relations(dims), dims, dims)
 
 
 trees = st.recursive(leaves, grow, max_leaves=14)

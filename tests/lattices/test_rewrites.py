@@ -142,6 +142,11 @@ class Reader:
                 least = z3.If(b > 0, z3.And(b * q >= a, b * (q - 1) < a), z3.And(b * q <= a, b * (q - 1) > a))
                 self.facts.append(z3.Implies(b != 0, least))
                 return Read(q, z3.And(defined, b != 0))
+            case "divided", [a, b, n]:  # by recursion: of one time more, the quotient of one time less
+                often = z3.Function("divided", *[z3.IntSort()] * 4)
+                once = self.quotient(often(a, b, n - 1), b, towards_zero=False)
+                self.facts.append(often(a, b, n) == z3.If(n <= 0, a, once))
+                return Read(often(a, b, n), z3.And(defined, b >= 2))
             case "ite", [condition, a, b]:
                 chosen = z3.If(condition, args[1].defined, args[2].defined)
                 return Read(z3.If(condition, a, b), z3.And(args[0].defined, chosen))

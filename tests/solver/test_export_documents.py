@@ -121,6 +121,7 @@ def interpret(tree: Any, binding: dict[str, int]) -> Any:
         "+": sum,
         "//": lambda x: x[0] // x[1],
         "truncdiv": lambda x: abs(x[0]) // abs(x[1]) * (1 if (x[0] >= 0) == (x[1] >= 0) else -1),
+        "divided": lambda x: x[0] // x[1] ** min(max(x[2], 0), 400),
         "max": max,
         "min": min,
         "broadcast": broadcast,
@@ -159,7 +160,12 @@ def test_a_dim_as_data() -> None:
     assert dim_data(UNKNOWN_DIM) == {"text": "?", "tree": None}
     assert dim_data(parse("2**60")) == {"text": str(2**60), "tree": {"op": "integer", "digits": str(2**60)}}
     dim_schema = SCHEMA.evolve(schema={"$ref": "#/$defs/dim", "$defs": json_schema()["$defs"]})
-    for dim in (parse("2*floor(seq/2) + 1"), parse("-2**60"), parse("ite(N >= 1, broadcast(N, M), 3)"), UNKNOWN_DIM):
+    for dim in (
+        parse("2*floor(seq/2) + 1"),
+        parse("-2**60"),
+        parse("ite(N >= 1, broadcast(N, M), divided(N, 2, M))"),
+        UNKNOWN_DIM,
+    ):
         dim_schema.validate(dim_data(dim))
     assert not dim_schema.is_valid({"text": "N", "tree": {"op": "and", "args": []}})
 

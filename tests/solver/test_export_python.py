@@ -86,6 +86,7 @@ def test_the_guard_agrees_with_evaluation(found: ConstraintSet, some: list[dict[
         "ite(N >= M, N - M, 6 // N) == 2",
         "ite(N // M >= 1, N, M) == 2",
         "max(N, M - 2, 3) - min(N, M) == 1",
+        "divided(N - 3, 2, M - 1) == -1",
         "max(N, 6 // M) == 3",
         "N**2*M - 3*N + K >= 5 - M",
         "5 - N - M >= -K",

@@ -20,6 +20,7 @@ from onnx import ModelProto, NodeProto, TensorProto
 from absint import Result, analyze
 from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.value import Tensor
+from absint.shapes.loops.monotone import REASONS
 from tests.models import body, const, floats, loop_body, model, node, untyped
 
 LARGEST: Final = 1 << 60
@@ -265,7 +266,7 @@ def held_on_its_side(result: Result, program: Program, label: object, counts: Se
             if isinstance(claimed, Expr) and len(claimed.free_symbols) == 1:
                 names[next(iter(claimed.symbols))] = name
     stated = [s for node in range(len(result.nodes)) for s in result.analysis.statements(node)]
-    for relation in [s.relation for s in stated if s.reason.startswith("no trip makes it ")]:
+    for relation in [s.relation for s in stated if s.reason in REASONS]:
         inside = {symbol: name for symbol, name in names.items() if symbol in relation.symbols}
         for n, k, trips in product((0, 1, 2, 5), (0, 1, 3), counts):
             numbers = program.run(n, k, trips)

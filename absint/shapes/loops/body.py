@@ -21,7 +21,7 @@ from absint.lattices.value import BOTTOM, TOP, AnyTensor, SparseTensor, Tensor, 
 from absint.program.steps import LoopBody
 from absint.shapes.summaries import State
 
-_LAST: Final = MAX_DIM - (1 << 16)
+LAST: Final = MAX_DIM - (1 << 16)
 """No run makes more trips: a counter of 32 bits may start at an ordinary size."""
 
 
@@ -34,7 +34,7 @@ class BodySymbols:
     @property
     def iteration(self) -> Symbol:
         """The number of the iteration, from 0: below the number of trips."""
-        return Symbol.fresh(self.body.first, "trip", 0, _LAST, SymbolKind.ITERATION)
+        return Symbol.fresh(self.body.first, "trip", 0, LAST, SymbolKind.ITERATION)
 
     def carried(self, place: tuple[object, ...], bounds: tuple[int | None, int | None], probe: bool = False) -> Expr:
         """The head's symbol for a carried number: its value in this iteration.

@@ -11,6 +11,7 @@ The number after a trip that begins with `s`, and the form that is tried:
     f(i), whatever s was                            f(i - 1), from the second trip on
     f(s), where f(f(s)) is f(s)                     f(start), from the second trip on
     (s + c) % m                                     (start + i*c) % m
+    (s + c) // m                                    (((m - 1)*start - c) // m**i + c) // (m - 1)
     max(s + c, e), min(s + c, e)                    the extreme of start + i*c and of what e has become
     max(s + c, f(i)), min(s + c, f(i))              the same, with f of the first trip or of the last one
 
@@ -27,10 +28,11 @@ from math import lcm
 from typing import Final
 
 from absint.lattices.logic.relation import Relation, eq, ge, ite
-from absint.lattices.terms.expr import ZERO_EXPR, Dim, Expr, Symbol, add, const, expr_of, sub
+from absint.lattices.terms.expr import ONE_EXPR, ZERO_EXPR, Dim, Expr, Symbol, add, const, expr_of, sub
 from absint.lattices.terms.normal import floordiv, maximum, minimum, mod, substitute
 from absint.shapes.loops.forms import (
     Delayed,
+    Divided,
     Extreme,
     Form,
     Later,
@@ -78,6 +80,7 @@ def candidates(symbol: Symbol, number: Symbol, back: Expr, is_inside: Callable[[
                 yield Running(form.extreme, form.step, form.limit, number, last=True)
                 yield Running(form.extreme, form.step, form.limit, number, last=False)
         yield from (form for form in _remainders(symbol, back) if is_free(form.step) and is_free(form.divisor))
+        yield from (form for form in _quotients(symbol, back) if is_free(form.step))
         if all(s is symbol or not is_inside(s) for s in back.symbols):
             yield Once(back, symbol)
 
@@ -182,6 +185,23 @@ def _remainders(symbol: Symbol, back: Expr) -> Iterator[Remainder]:
 
 _ZERO: Final[Dim] = ZERO_EXPR
 _EXTREMES: Final[dict[str, Callable[..., Dim]]] = {"max": maximum, "min": minimum}
+
+
+def _quotients(symbol: Symbol, back: Expr) -> Iterator[Divided]:
+    """The readings as a quotient of `symbol` plus something: `s - s//2` is `(s + 1)//2` too."""
+    s = expr_of(symbol)
+    for item in back.atoms():
+        by = item.args[1] if item.op in ("floordiv", "truncdiv") else None
+        whole = item.args[0] if by is not None else None
+        if isinstance(by, Expr) and by.const is not None and by.const >= _HALF and isinstance(whole, Expr):
+            step = sub(whole, s)
+            if back is expr_of(item):
+                yield Divided(step, by.const)
+            elif by.const == _HALF and step is ZERO_EXPR and back is sub(s, expr_of(item)):
+                yield Divided(ONE_EXPR, _HALF)
+
+
+_HALF: Final = 2
 
 
 # Numbers of a loop that are carried together: the first trips by substitution, and forms that fit what they give.
@@ -294,7 +314,7 @@ def _differences(numbers: Sequence[Dim]) -> tuple[Dim, ...] | None:
     """The differences at the first of the numbers, if they are those of a polynomial of low degree."""
     found: list[Dim] = []
     row = list(numbers)
-    for _ in range(min(_DEGREE + 1, len(row) - 1)):
+    for _ in range(min(_DEGREE + 2, len(row) - 1)):
         found.append(row[0])
         row = [sub(b, a) for a, b in pairwise(row)]
         if all(number is ZERO_EXPR for number in row):

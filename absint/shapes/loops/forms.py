@@ -11,8 +11,21 @@ from math import factorial
 from typing import Final
 
 from absint.lattices.logic.relation import eq, ge, ite
-from absint.lattices.terms.expr import ONE_EXPR, ZERO_EXPR, Atom, Dim, Expr, Symbol, add, const, expr_of, mul, sub
-from absint.lattices.terms.normal import floordiv, maximum, minimum, mod, substitute
+from absint.lattices.terms.expr import (
+    ONE_EXPR,
+    ZERO_EXPR,
+    Atom,
+    Dim,
+    Expr,
+    Symbol,
+    add,
+    const,
+    expr_of,
+    mul,
+    postorder,
+    sub,
+)
+from absint.lattices.terms.normal import divided_times, floordiv, maximum, minimum, mod, rebuilt, sole_atom, substitute
 from absint.lattices.terms.polynomials import nonneg
 
 # Equality of terms with quotients that always go up exactly, such as i*(i + 1)//2: they are polynomials.
@@ -65,9 +78,12 @@ def _polynomial(item: Atom, number: Symbol) -> Polynomial | None:
         return None
     if set(dividend.symbols) != {number} or any(s is not number for mono, _ in dividend.terms for s in mono):
         return None
-    if any(dividend.evaluate({number.name: k}) % by for k in range(by)):
+    rests = {dividend.evaluate({number.name: k}) % by for k in range(by)}
+    if len(rests) > 1:
         return None
-    coefficients: dict[int, Fraction] = {len(mono): Fraction(factor, by) for mono, factor in dividend.terms}
+    exact = sub(dividend, const(rests.pop()))
+    assert isinstance(exact, Expr)
+    coefficients: dict[int, Fraction] = {len(mono): Fraction(factor, by) for mono, factor in exact.terms}
     return tuple(coefficients.get(k, Fraction(0)) for k in range(max(coefficients) + 1))
 
 
@@ -230,6 +246,45 @@ class Remainder(_SplitAtZero):
 
 
 @dataclass(frozen=True)
+class Divided(Form):
+    """(s + step) // divisor, again and again, for a constant divisor.
+
+    With `x = (divisor - 1)*start - step` that is `(x // divisor**i + step) // (divisor - 1)`: what is added grows to
+    `step*(divisor**i - 1) // (divisor - 1)` over the whole of the divisions.
+    """
+
+    step: Dim
+    divisor: int
+
+    def at(self, start: Dim, i: Dim) -> Dim:
+        if self.step is ZERO_EXPR:
+            return divided_times(start, self.divisor, i)
+        return floordiv(add(self._divided(start, i), self.step), self.divisor - 1)
+
+    def _divided(self, start: Dim, i: Dim) -> Dim:
+        return divided_times(sub(mul(start, const(self.divisor - 1)), self.step), self.divisor, i)
+
+    def proves(self, start: Dim, back: Dim, number: Symbol) -> bool:
+        """A number that is divided is the divisor times its quotient, and a remainder: one case for each."""
+        if super().proves(start, back, number):
+            return True
+        i = expr_of(number)
+        before, next_one = (self._divided(start, at) for at in (i, i + 1))
+        after = self.at(start, i + 1)
+        atoms = [sole_atom(e) if isinstance(e, Expr) else None for e in (before, next_one)]
+        if None in atoms or not isinstance(back, Expr) or not isinstance(after, Expr):
+            return False
+        if self.at(start, ZERO_EXPR) is not start:
+            return False
+        quotient = expr_of(Symbol.placeholder("quotient", None, None))
+        wholes = (quotient * self.divisor + rest for rest in range(self.divisor))
+        return all(
+            _is_same(number, *(with_atoms(e, {atoms[0]: whole, atoms[1]: quotient}) for e in (back, after)))
+            for whole in wholes
+        )
+
+
+@dataclass(frozen=True)
 class Extreme(_SplitAtZero):
     """max(s + step, limit) or the min of them, again and again."""
 
@@ -303,9 +358,28 @@ def following(e: Expr) -> Expr:
     return after
 
 
+def with_atoms(e: Expr, mapping: Mapping[Atom | None, Dim]) -> Dim:
+    """The term with other terms in place of some atoms."""
+    values: dict[Atom, Dim] = {}
+    for node in postorder(e.atoms()):
+        values[node] = mapping[node] if node in mapping else rebuilt(node, values)
+    return e.rebuild(values)
+
+
 def _is_same(number: Symbol, a: Dim, b: Dim) -> bool:
     """The terms are equal for every natural number: by normal form, or since neither is less."""
-    return is_equal_in(number, a, b) or (nonneg(sub(a, b)) and nonneg(sub(b, a)))
+    if is_equal_in(number, a, b) or (nonneg(sub(a, b)) and nonneg(sub(b, a))):
+        return True
+    return isinstance(a, Expr) and isinstance(b, Expr) and _spread(a) is _spread(b)
+
+
+def _spread(e: Expr) -> Dim:
+    """`min(K, N) - N` as `min(K - N, 0)`: what is added to an extreme is added to its operands."""
+    extremes = [mono[0] for mono, factor in e.terms if factor == 1 and len(mono) == 1 and mono[0].op in ("max", "min")]
+    if len(extremes) != 1:
+        return e
+    rest, operands = sub(e, expr_of(extremes[0])), [arg for arg in extremes[0].args if isinstance(arg, Expr)]
+    return (maximum if extremes[0].op == "max" else minimum)(*(add(arg, rest) for arg in operands))
 
 
 def _falling(i: Dim, k: int) -> Dim:

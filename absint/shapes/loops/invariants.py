@@ -26,13 +26,14 @@ from absint.lattices.contents import OPAQUE, Contents, Element
 from absint.lattices.dtype import INTEGER_RANGES
 from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import MAX_DIM, UNKNOWN_DIM, ZERO_EXPR, Dim, Expr, Symbol, const, expr_of, sub
-from absint.lattices.terms.interval import Interval
+from absint.lattices.terms.interval import FULL, Interval
 from absint.lattices.terms.normal import substitute
 from absint.lattices.value import BOTTOM, SequenceOf, Tensor, Value
 from absint.lattices.value_lattice import VALUES
 from absint.shapes.loops.body import BodySymbols
 from absint.shapes.loops.closed_forms import MAX_PERIOD, candidates, going_round, interleaved, trips_of
 from absint.shapes.loops.forms import Form, Sum
+from absint.shapes.loops.linear import with_room
 
 Place = tuple[object, ...]
 
@@ -71,6 +72,8 @@ class Invariant:
     """The number of searches for forms."""
     bounds: Interval | None = None
     """Bounds of the symbol; None until the body has run on it."""
+    growth: Interval | None = None
+    """What a trip adds to the symbol, where the bounds leave room for that in every trip."""
     refuted: set[type[Form]] = field(default_factory=set)
     """Kinds of forms that some visit refuted, perhaps since those of other numbers were wrong."""
     others: tuple[Place, ...] = ()
@@ -114,6 +117,10 @@ class Invariants:
     """The step of a trip on numbers that are probed, over the symbols of all of them."""
     lost: set[Place] = field(default_factory=set)
     joined: dict[int, Value] = field(default_factory=dict)
+    growth: Callable[[Symbol, Dim], Interval] = lambda *_: FULL
+    """What the trip that gave something back added to a symbol of the head."""
+    doubted: bool = False
+    """A form was refuted in this visit: what the body gave back may rest on it, so no number learns from that."""
 
     def to_prove(self) -> Invariants:
         """An independent copy, in which a visit proves the claims or gives them up, and looks for no better ones."""
@@ -133,6 +140,7 @@ class Invariants:
             dict(self.backs),
             set(self.lost),
             dict(self.joined),
+            self.growth,
         )
 
     def value(self, body: BodySymbols, k: int, start: Value, back: Value | None) -> Value:
@@ -204,7 +212,7 @@ class Invariants:
             claim.kind = Kind.PROBE
             if isinstance(step, Expr) and not body.occur_in(step):
                 claim.try_forms(body.iteration, [Sum((step,))])
-        elif claim.kind in (Kind.PROBE, Kind.SYMBOL):
+        elif claim.kind is Kind.SYMBOL or (claim.kind is Kind.PROBE and not self.doubted):
             self._learn(body, place, claim, back, full)
         elif claim.kind is Kind.NEXT or (claim.kind is Kind.LAST and self._moved(claim)):
             claim.kind = Kind.FORM
@@ -212,6 +220,7 @@ class Invariants:
             claim.kind = Kind.FORM
             if not claim.forms[0].proves(start, back, body.iteration):
                 claim.drop_form(body.iteration)
+                self.doubted = True
         return self._stated(body, place, claim, full)
 
     def _restart(self, claim: Invariant, start: Dim, full: Interval) -> None:
@@ -221,6 +230,7 @@ class Invariants:
             claim.kind = Kind.FORM if claim.forms[0].at(start, ZERO_EXPR) is start else Kind.SYMBOL
         if claim.kind is Kind.SYMBOL and claim.restarts < _MAX_RESTARTS:
             claim.kind, claim.bounds, claim.probes, claim.restarts = Kind.START, None, 0, claim.restarts + 1
+            claim.growth = None
             claim.refuted = set()
         elif claim.bounds is not None:
             claim.bounds = full
@@ -244,6 +254,11 @@ class Invariants:
                 return
         if claim.bounds is None:
             claim.bounds = _invariant(symbol, claim.start, back, full)
+            if claim.bounds == full is not _DIM_RANGE:
+                claim.growth = self.growth(symbol, back)
+                claim.bounds = with_room(claim.start.bounds, claim.growth, full)
+        elif claim.growth is not None and self.growth(symbol, back).leq(claim.growth):
+            return
         elif not _stays(back, claim.bounds, full):
             claim.bounds = full
 
@@ -339,11 +354,15 @@ class Invariants:
         return circle
 
 
-def visited(claims: dict[int, Invariants], head: int, backs: Sequence[Value | None]) -> Invariants:
+def visited(
+    claims: dict[int, Invariants], head: int, backs: Sequence[Value | None], growth: Callable[[Symbol, Dim], Interval]
+) -> Invariants:
     """The claims of a head that is visited, new ones as long as its body has given nothing back; kept in `claims`."""
     if all(back is BOTTOM for back in backs):
         claims[head] = Invariants()
-    return claims.setdefault(head, Invariants())
+    found = claims.setdefault(head, Invariants())
+    found.growth, found.doubted = growth, False
+    return found
 
 
 def _closed(backs: Mapping[str, Expr], known: Set[str], is_inside: Callable[[Symbol], bool]) -> dict[str, Expr]:

@@ -27,7 +27,7 @@ from absint.shapes.interpretation import Interpretation
 from absint.shapes.loops.body import CERTAIN, ONE_SIZE, BodySymbols, Without, slices_may_differ, stacked
 from absint.shapes.loops.conditions import condition_while, premises
 from absint.shapes.loops.invariants import visited
-from absint.shapes.loops.monotone import monotone
+from absint.shapes.loops.monotone import growth, monotone
 from absint.shapes.loops.trip_counts import is_by_data, never_runs, trips_of
 from absint.shapes.loops.unrolling import Unrolled, counter, going, is_vague, rank_of, unrolled
 from absint.shapes.loops.zero_trip_ranks import agree, inferred
@@ -45,7 +45,8 @@ def enter_loop(run: Interpretation, node: int, item: Node, states: Sequence[Stat
         return (BOTTOM,) * head.width
     # What the body gave back at its last visit: the claims get weaker until they hold of it too.
     condition_back, *backs = (run.operand(o, states) for o in head.back)
-    body, invariants = BodySymbols(head), visited(run.invariants, node, backs)
+    body = BodySymbols(head)
+    invariants = visited(run.invariants, node, backs, growth(run, states, body))
     carried = [invariants.value(body, k, s or TOP, b) for k, (s, b) in enumerate(zip(starts, backs, strict=True))]
     if never_runs(run.facts_at(item.gate), limit, condition):
         return (BOTTOM, BOTTOM, *carried)
@@ -82,7 +83,7 @@ def leave_loop(run: Interpretation, node: int, item: Node, states: Sequence[Stat
         is_short = not isinstance(trips, Constant) or any(map(is_vague, (*finals, *scans)))
         exact = _trip_by_trip(run, item, head, states, operands, parts, trips) if is_short else None
         if exact is None:
-            finals, sides = monotone(body, run.facts_at(step.head), parts, finals)
+            finals, sides = monotone(run, states, body, parts, finals, trips)
             statements += sides
         else:
             trips, finals, scans = const(exact.trips), list(exact.finals), list(exact.scans)

@@ -20,7 +20,7 @@ from absint.shapes.interpretation import Interpretation
 from absint.shapes.loops.body import CERTAIN, BodySymbols, slices_may_differ, stacked
 from absint.shapes.loops.conditions import premises
 from absint.shapes.loops.invariants import visited
-from absint.shapes.loops.monotone import monotone
+from absint.shapes.loops.monotone import growth, monotone
 from absint.shapes.loops.zero_trip_ranks import agree, inferred
 from absint.shapes.summaries import State
 from absint.transfer.semantics import EITHER, ONNX, RUNTIME
@@ -38,7 +38,8 @@ def enter_scan(run: Interpretation, node: int, item: Node, states: Sequence[Stat
     count = settings.states
     backs = [run.operand(o, states) for o in head.back]
     starts = [drop_axis(v, 0) if settings.batched else v or TOP for v in values[:count]]
-    body, invariants = BodySymbols(head), visited(run.invariants, node, backs)
+    body = BodySymbols(head)
+    invariants = visited(run.invariants, node, backs, growth(run, states, body))
     carried = [invariants.value(body, k, s, b) for k, (s, b) in enumerate(zip(starts, backs, strict=True))]
     slices = enumerate(_slices(settings, values[count:]), count)
     return (*carried, *(_named(body, k, value) for k, value in slices))
@@ -109,7 +110,7 @@ def leave_scan(run: Interpretation, node: int, item: Node, states: Sequence[Stat
     # The claims of the head after the last trip. In the form of opset 8, sequence_lens may end a batch early.
     finals = [body.final(v or TOP, UNKNOWN_SIZE if settings.batched else trips) for v in parts.inside]
     if not settings.batched:
-        finals, sides = monotone(body, run.facts_at(step.head), parts, finals)
+        finals, sides = monotone(run, states, body, parts, finals, trips)
         statements += sides
 
     # The slices of all trips, as many as the inputs have. No runtime runs an unbatched scan over an empty axis.

@@ -9,6 +9,7 @@ one instruction, so evaluating the table once gives every size of a model. Where
 `["n", k]`                      an integer; a text beyond 2^53
 `["+", [c, i, j, ...], ...]`    a sum: each part is a coefficient and factors
 `["//", i, j]`, `["trunc", ...]`  quotients rounded down and towards zero
+`["divided", i, j, k]`          i divided by j, rounded down, k times
 `["max", ...]`, `["min", ...]`, `["broadcast", ...]`, `["ite", c, a, b]`
 `["=="|"!="|">=", i]`           an instruction compared with 0
 `["and", ...]`, `["or", ...]`, `["true"]`, `["false"]`

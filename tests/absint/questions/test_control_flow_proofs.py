@@ -28,8 +28,10 @@ PROVED = [
     ("loop_grows_by_one_a_dim_many_times", "y[0] >= T"),
     ("loop_doubles", "y[0] >= N"),
     ("loop_halves_an_unknown_number_of_times", "y[0] <= N and y[0] <= v[0]"),
+    ("loop_divides_what_it_adds_to", "a_y[0] <= max(symbol(N), symbol(K))"),
 ]
 OPEN = [
+    ("loop_divides_what_it_adds_to", "a_y[0] >= symbol(K)"),
     ("if_by_data", "z[0] == N"),
     ("if_by_an_input", "z[0] == N"),
     ("if_nested", "y[0] >= N"),

@@ -56,8 +56,8 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "absint.shapes.loops.invariants",
         "claim.kind is Kind.LAST and self._moved(claim)",
         "claim.kind is Kind.LAST",
-        "flow('loop_fibonacci_many_times')",
-        flows("loop_fibonacci_many_times"),
+        "flow('loop_by_a_condition_in_floats_in_twos')",
+        flows("loop_by_a_condition_in_floats_in_twos"),
     ),
     mutant(
         "closed-form-not-proved",

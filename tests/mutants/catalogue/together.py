@@ -217,12 +217,21 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     # The start as a bound
     mutant(
         "a-side-not-proved",
-        "a carried number stays on a side of its start unless a trip is shown to leave it",
-        "absint.shapes.loops.monotone",
-        "is YES]",
-        "is not None]",
-        "flow('loop_halves_an_unknown_number_of_times'), flow('loop_multiplies_a_count')",
+        "what a trip adds to a number has every bound that is tried",
+        "absint.shapes.loops.linear",
+        "facts.decide(relation) is YES",
+        "facts.decide(relation) is not None",
+        "flow('loop_multiplies_a_count'), flow('if_in_a_loop_that_changes_its_mind')",
         "pytest tests/absint/shapes/test_closed_forms.py::test_random_recurrences_by_kind",
-        "pytest tests/absint/shapes/test_closed_forms.py::test_random_recurrences",
+        "pytest tests/absint/shapes/test_loop_relations.py",
+    ),
+    mutant(
+        "one-way-through-a-trip",
+        "every trip goes the first of its ways",
+        "absint.shapes.loops.linear",
+        "for side in (choice, negation(choice)):",
+        "for side in (choice,):",
+        "flow('if_in_a_loop_that_changes_its_mind')",
+        "pytest tests/absint/shapes/test_loop_relations.py",
     ),
 )

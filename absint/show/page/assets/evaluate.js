@@ -38,6 +38,12 @@ function floorDivided(a, b) {
   return isBelow ? sumOf(quotient, -1) : quotient;
 }
 
+function dividedOften(a, b, times) {
+  let rest = a;
+  for (let k = 0; k < times && rest !== 0 && rest !== -1; k += 1) rest = floorDivided(rest, b);
+  return rest;
+}
+
 const floatBits = new DataView(new ArrayBuffer(8));
 
 function ratioOf(number) {
@@ -173,6 +179,7 @@ function valueOf(instruction, symbols, sizes, isAt) {
   switch (op) {
     case "//": return args[1] === 0 ? null : floorDivided(args[0], args[1]);
     case "trunc": return args[1] === 0 ? null : truncDivided(args[0], args[1]);
+    case "divided": return dividedOften(args[0], args[1], args[2]);
     case "max": return args.reduce((a, b) => (b > a ? b : a));
     case "min": return args.reduce((a, b) => (b < a ? b : a));
     case "==": return args[0] === 0;

@@ -292,14 +292,16 @@ def loop_counter_settles() -> Flow:
 
 @flow
 def loop_halves_an_unknown_number_of_times() -> Flow:
-    """n // 2 stays between 0 and N, so the Reshape target is legal."""
+    """n // 2 again and again: never negative, so it is a size."""
     inner = loop_body([const("two", [2]), node("Div", ["x", "two"], ["x_next"])], ["x"], dtype=I64)
     nodes = [
         node("Shape", ["v"], ["s"]),
         node("Loop", ["m", "", "s"], ["t"], body=inner),
         node("ConstantOfShape", ["t"], ["y"]),
     ]
-    return Flow(model(nodes, [ints("m"), floats("v", "N")], ["y"]), sizes("N"), TRIPS, {"y": "[_d0]"})
+    return Flow(
+        model(nodes, [ints("m"), floats("v", "N")], ["y"]), sizes("N"), TRIPS, {"y": "[divided(N, 2, max(m, 0))]"}
+    )
 
 
 @flow

@@ -182,7 +182,54 @@ def loop_swaps_up_to_a_limit() -> Flow:
 
 @flow
 def loop_halves_a_constant() -> Flow:
-    return carried([node("Div", ["a", "two"], ["a_next"])], {"a": 2}, {"a": "[ite(T >= 1, ite(T >= 2, 0, 1), 2)]"})
+    return carried([node("Div", ["a", "two"], ["a_next"])], {"a": 2}, {"a": "[divided(2, 2, T)]"})
+
+
+@flow
+def loop_divides_what_it_adds_to() -> Flow:
+    steps = [node("Add", ["a", "N"], ["more"]), node("Div", ["more", "three"], ["a_next"])]
+    return carried(steps, {"a": "K"}, {"a": "[(N + divided(2*K - N, 3, T))//2]"})
+
+
+@flow
+def loop_takes_the_smaller_half_away() -> Flow:
+    """The rest is rounded up; b is the largest of all."""
+    steps = [
+        node("Div", ["a", "two"], ["half"]),
+        node("Sub", ["a", "half"], ["a_next"]),
+        node("Max", ["b", "a"], ["b_next"]),
+    ]
+    return carried(steps, {"a": "N", "b": "K"}, {"a": "[divided(N - 1, 2, T) + 1]", "b": "[ite(T >= 1, max(K, N), K)]"})
+
+
+@flow
+def loop_swaps_and_adds_the_number_of_the_trip() -> Flow:
+    steps = [TRIP, node("Add", ["b", "j"], ["a_next"]), node("Identity", ["a"], ["b_next"])]
+    expect = {
+        "a": "[ite(T % 2 == 1, (T//2)**2 + N + T//2, (T//2)**2 + K)]",
+        "b": "[ite(T % 2 == 1, (T//2)**2 + K, (T//2)**2 + N - T//2)]",
+    }
+    return carried(steps, {"a": "K", "b": "N"}, expect)
+
+
+@flow
+def loop_sums_of_sums() -> Flow:
+    """a is of degree 2, b of degree 3, d of degree 4 in T."""
+    steps = [
+        TRIP,
+        node("Add", ["a", "j"], ["a_next"]),
+        node("Add", ["b", "a"], ["b_next"]),
+        node("Add", ["d", "b"], ["d_next"]),
+    ]
+    return carried(
+        steps,
+        {"a": 0, "b": "N", "d": "K"},
+        {
+            "a": "[(T**2 + T)//2 - T]",
+            "b": "[N + (T**3 + 3*T**2 + 2*T)//6 - T**2]",
+            "d": "[N*T + K + (T**4 + 11*T**2 - 6*T**3 - 6*T)//24]",
+        },
+    )
 
 
 @flow
