@@ -34,10 +34,39 @@ class Finding(NamedTuple):
         return f"{self.title}, {self.tool}"
 
 
-def findings() -> Iterator[Finding]:
-    """The rows of the page."""
+class Ending(NamedTuple):
+    """A row of the page about a run that ends onnxruntime's process."""
+
+    title: str
+    model: str
+    sessions: str
+    """`all`, or `by default`: those without optimisations give the shape in `instead`."""
+    instead: str
+
+    @property
+    def feeds(self) -> Mapping[str, np.ndarray]:
+        """Ones of the declared sizes."""
+        return feeds(parsed(self.model), {})
+
+    def __str__(self) -> str:
+        return self.title
+
+
+def endings() -> Iterator[Ending]:
+    """The rows about runs that end the process."""
     for section in _SECTION.finditer(PAGE.read_text("utf-8")):
-        for line in section["table"].strip().splitlines()[2:]:
+        header, _, *rows = section["table"].strip().splitlines()
+        if header.startswith("| sessions |"):
+            for line in rows:
+                sessions, _, instead = (cell.strip().strip("`") for cell in line.strip("|").split("|"))
+                yield Ending(section["title"], section["model"], sessions, instead)
+
+
+def findings() -> Iterator[Finding]:
+    """The rows about shapes that a tool claims."""
+    for section in _SECTION.finditer(PAGE.read_text("utf-8")):
+        header, _, *rows = section["table"].strip().splitlines()
+        for line in rows if header.startswith("| tool |") else ():
             tool, value, says, at, run = (cell.strip().strip("`") for cell in line.strip("|").split("|"))
             sizes = {name: int(size) for name, size in (pair.split("=") for pair in at.split(", "))}
             yield Finding(section["title"], section["model"], tool, value, says, sizes, run)
@@ -77,7 +106,7 @@ def feeds(model: onnx.ModelProto, at: Mapping[str, int]) -> dict[str, np.ndarray
     found = {}
     for item in model.graph.input:
         dtype = onnx.helper.tensor_dtype_to_np_dtype(item.type.tensor_type.elem_type)
-        dims = [dim.dim_value or size(dim.dim_param, at) for dim in item.type.tensor_type.shape.dim]
+        dims = [size(dim.dim_param, at) if dim.dim_param else dim.dim_value for dim in item.type.tensor_type.shape.dim]
         found[item.name] = np.full(dims, at.get(item.name, dtype.kind != "b"), dtype)
     return found
 
