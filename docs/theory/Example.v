@@ -167,6 +167,13 @@ Proof.
   exact (speaks_as_known (state_speaks _ a v inside) same meant).
 Qed.
 
+Lemma trip_is_about : about rules [20; 4; 3; 2; 1; 0]%nat (in_trip 20%nat declared (state_at 2)).
+Proof.
+  intros sigma e nu mu one two same [is below]. split; [exact (declared_is_about one two same is) |].
+  intros t is_t. specialize (below t is_t). injection is_t as <-. simpl in *.
+  rewrite <- !same by (simpl; tauto). exact below.
+Qed.
+
 Theorem example_is_verified : verified semantics found depth program.
 Proof.
   unfold verified, program, op.
@@ -193,10 +200,7 @@ Proof.
         -- assert (at_least : 1 <= nu (Own 20%nat Trip)) by lia.
            pose proof (later at_least 0%nat _ eq_refl eq_refl) as axis. simpl in axis. rewrite axis.
            unfold earlier. simpl. lia.
-    + split; [| split; [operator_is_accepted | split; exact I]].
-      intros sigma e nu mu one two same [is below]. split; [exact (declared_is_about one two same is) |].
-      intros t is_t. specialize (below t is_t). injection is_t as <-. simpl in *.
-      rewrite <- !same by (simpl; tauto). exact below.
+    + split; [apply trip_is_about | split; [operator_is_accepted | split; exact I]].
     + do 3 (split; [operator_is_accepted | split; [exact I |]]). exact I.
 Qed.
 
@@ -287,6 +291,115 @@ Proof.
   computes_next run [four; four] four.
   computes_next run [two] table_of_two; [| split; [lia | exists 1; repeat split; lia]].
   exact run.
+Qed.
+
+(** * Legal sizes: no operator fails, however often the loop goes round *)
+
+Scheme block_induction := Induction for block Sort Prop
+  with statement_induction := Induction for statement Sort Prop.
+
+Lemma everywhere_both (A : analysis rules) (q r : facts rules -> list nat -> nat -> statement nat operator -> Prop) b :
+  forall F before level, everywhere semantics A q F before level b -> everywhere semantics A r F before level b ->
+  everywhere semantics A (fun F before level s => q F before level s /\ r F before level s) F before level b.
+Proof.
+  apply (block_induction
+    (fun b => forall F before level,
+      everywhere semantics A q F before level b -> everywhere semantics A r F before level b ->
+      everywhere semantics A (fun F before level s => q F before level s /\ r F before level s) F before level b)
+    (fun s => forall F before level, inside semantics A q F before level s -> inside semantics A r F before level s ->
+      inside semantics A (fun F before level s => q F before level s /\ r F before level s) F before level s));
+    simpl; auto.
+  - intros s one rest two F before level (q_here & q_in & q_rest) (r_here & r_in & r_rest).
+    split; [split; assumption | split; [apply one; assumption | apply two; assumption]].
+  - intros n c yes one y no two z F before level [q_yes q_no] [r_yes r_no].
+    split; intro taken; split.
+    + apply (q_yes taken).
+    + apply one; [apply (q_yes taken) | apply (r_yes taken)].
+    + apply (q_no taken).
+    + apply two; [apply (q_no taken) | apply (r_no taken)].
+  - intros n p body one F before level [about_trip q_body] [_ r_body].
+    split; [exact about_trip | apply one; assumption].
+Qed.
+
+Definition runs sigma o vs := exists v, computes sigma o vs v.
+Definition legal sigma :=
+  everywhere semantics found (legal_here found runs sigma) (declared : facts rules) [] 0 program.
+
+Lemma row nu t e v : means nu (Tensor [Known t] e) v -> sizes v = [number nu t].
+Proof.
+  intros [meant _]. inversion_clear meant as [| d k ds ks is_k none]. inversion_clear none. simpl in is_k. congruence.
+Qed.
+
+Lemma two_rows nu s t e f vs : Forall2 (means nu) [Tensor [Known s] e; Tensor [Known t] f] vs ->
+  exists x y, vs = [x; y] /\ sizes x = [number nu s] /\ sizes y = [number nu t].
+Proof.
+  intro meant. inversion_clear meant as [| a x ? ? is_x rest]. inversion_clear rest as [| b y ? ? is_y none].
+  inversion_clear none. exists x, y. split; [reflexivity | split; eapply row; eauto].
+Qed.
+
+Lemma concat_runs sigma nu s t e f vs :
+  Forall2 (means nu) [Tensor [Known s] e; Tensor [Known t] f] vs -> runs sigma Concat vs.
+Proof.
+  intros (x & y & -> & is_x & is_y)%two_rows. exists {| sizes := [number nu s + number nu t]; item := 0 |}.
+  simpl. rewrite is_x, is_y. auto.
+Qed.
+
+Lemma add_runs sigma nu s t e f vs : Forall2 (means nu) [Tensor [Known s] e; Tensor [Known t] f] vs ->
+  number nu s = number nu t \/ number nu s = 1 \/ number nu t = 1 -> runs sigma Add vs.
+Proof.
+  intros (x & y & -> & is_x & is_y)%two_rows either.
+  exists {| sizes := [broadcast (number nu s) (number nu t)]; item := 0 |}. simpl. rewrite is_x, is_y. simpl. auto.
+Qed.
+
+Lemma data_runs sigma nu o vs v : Forall2 (means nu) [] vs -> computes sigma o [] v -> runs sigma o vs.
+Proof. intros meant computed. inversion_clear meant. exists v. exact computed. Qed.
+
+Definition table_of (n : Z) := {| sizes := [2; n]; item := 0 |}.
+
+Theorem example_is_legal : legal (binding_of 2 2 4).
+Proof.
+  unfold legal, program, op.
+  do 2 (split; [split; [now intros | intros nu vs _ _ meant _; eapply data_runs with (v := two); eauto; reflexivity] |
+    split; [exact I |]]).
+  do 2 (split;
+    [split; [now intros | intros nu vs _ _ meant _; eapply data_runs with (v := nought); eauto; reflexivity] |
+    split; [exact I |]]).
+  split; [exact I | split; [split; intros _; (split; [now apply branch_is_about |]) |]].
+  - split; [| split; exact I].
+    split; [intros; split; [reflexivity | constructor] | intros nu vs _ _ meant _; eapply concat_runs; exact meant].
+  - split; [| split; [exact I |]].
+    split; [intros; simpl; auto | intros nu vs _ _ meant _; eapply add_runs; [exact meant | auto]].
+    split; [| split; exact I].
+    split; [intros; split; [reflexivity | constructor] | intros nu vs _ _ meant _; eapply concat_runs; exact meant].
+  - split; [exact I | split; [split; [exact trip_is_about |] |]].
+    + split; [| split; exact I].
+      split; [intros; split; [reflexivity | constructor] | intros nu vs _ _ meant _; eapply concat_runs; exact meant].
+    + split; [split; [now intros | intros nu vs _ _ meant _; eapply data_runs with (v := four); eauto; reflexivity] |
+        split; [exact I |]].
+      split; [split | split; [exact I |]].
+      * intros nu extended _. simpl. rewrite !extended. unfold binding_of. simpl. auto.
+      * intros nu vs _ _ meant [either _]. eapply add_runs; [exact meant | exact either].
+      * split; [split | split; exact I].
+        -- intros nu extended _. change (((nu (Input 0%nat) + nu trips_made * nu (Input 1%nat)) * 1) mod 2 = 0).
+           rewrite !extended. change (((2 + nu trips_made * 2) * 1) mod 2 = 0).
+           apply Z.mod_divide; [lia |]. exists (1 + nu trips_made). lia.
+        -- intros nu vs _ _ meant even. inversion_clear meant as [| a x ? ? is_x none]. inversion_clear none.
+           apply row in is_x. simpl in even, is_x. rewrite Z.mul_1_r in even.
+           exists (table_of (number nu (carried trips_made) / 2)). split; [lia |].
+           exists (number nu (carried trips_made) / 2). split; [| reflexivity]. rewrite is_x. simpl.
+           rewrite Z.mul_1_r, Z.mul_comm. symmetry. apply Z.div_exact; [lia | exact even].
+Qed.
+
+Theorem example_does_not_fail n o reads rest e K vs :
+  reaches semantics (binding_of 2 2 4) all_needed program (Running (Then (Op n o reads) rest), e, K) ->
+  Forall2 (fun m w => In (m, Some w) e) reads vs -> runs (binding_of 2 2 4) o vs.
+Proof.
+  assert (is_allowed : allowed (binding_of 2 2 4)) by (intros [| [| [| [| x]]]]; unfold binding_of; simpl; lia).
+  apply (@legal_sizes_do_not_fail _ _ _ _ _ Trip Trips Nat.eq_dec terms rules semantics depth all_needed program
+    allowed runs found);
+    auto using rules_are_a_sound_table, declared_is_about.
+  - intros sigma nu is_allowed' extended x. rewrite extended. apply is_allowed'.
+  - apply everywhere_both; [exact example_is_verified | exact example_is_legal].
 Qed.
 
 (** * Wrong rules and wrong guesses *)

@@ -140,7 +140,7 @@ Definition computes (sigma : binding nat) o vs v :=
       | a :: xs, b :: ys => xs = ys /\ sizes v = a + b :: xs
       | _, _ => False
       end
-  | Reshape k, [x] => 0 < k /\ exists n, 0 <= n /\ n * k = product (sizes x) /\ sizes v = [k; n]
+  | Reshape k, [x] => 0 < k /\ exists n, n * k = product (sizes x) /\ sizes v = [k; n]
   | _, _ => False
   end.
 
@@ -347,7 +347,7 @@ Proof.
     destruct d as [s |], e as [t |]; simpl in *; rewrite ?sized; simpl; congruence.
   - destruct kept as [| a x ? ? is_a [|]]; simpl in computed; try contradiction.
     destruct a as [| xs ex]; try exact any. destruct is_a as [is_a _].
-    destruct computed as (positive & n & legal & is_product & sized).
+    destruct computed as (positive & n & is_product & sized).
     assert (shaped : Forall2 (is_size (fill nu v 0)) [Known (Const k); fresh (Axis 1)] (sizes v)).
     { rewrite sized. repeat constructor. simpl. now rewrite sized. }
     simpl. destruct (product_of xs) as [p |] eqn:is_p; (split; [split; [exact shaped | reflexivity] | repeat split]).
