@@ -5,11 +5,12 @@ each theorem in docs/theory is named. Coq is not needed: `python -m tests.jobs.m
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
 
-from tests.jobs.mechanised import named, sources
+from tests.jobs.mechanised import CLOSED, compiled, named, resting, sources
 from tests.mutants.catalogue import CATALOGUE
 
 ROOT = Path(__file__).parents[1]
@@ -64,7 +65,8 @@ def test_the_page_and_the_files_have_the_same_theorems() -> None:
 def test_a_file_has_no_hole(file: str) -> None:
     text = MECHANISED[file]
     assert not [word for word in HOLES if re.search(rf"\b{word}s?\b", text)]
-    assert text.count("Proof.") == text.count("Qed.") == len(re.findall(r"(?m)^ *(?:Theorem|Lemma) ", text))
+    ended = len(re.findall(r"(?:Qed|Defined)\.", text))
+    assert text.count("Proof.") == ended == len(re.findall(r"(?m)^ *(?:Theorem|Lemma) ", text))
     depth = 0
     for line in text.splitlines():
         depth += line.strip().startswith("Section ")
@@ -82,4 +84,14 @@ def test_each_lemma_is_used() -> None:
 
 
 def test_a_file_comes_after_those_that_it_requires() -> None:
-    assert list(MECHANISED).index("Runs") < list(MECHANISED).index("Engine")
+    assert list(MECHANISED).index("Analysis") < list(MECHANISED).index("Soundness")
+
+
+@pytest.mark.skipif(shutil.which("coqc") is None, reason="Coq is not installed")
+def test_what_rests_on_an_axiom_is_told(tmp_path: Path) -> None:
+    rests = "Axiom wrong : False.\nTheorem resting : 1 = 2.\nProof. destruct wrong. Qed.\n"
+    text = f"{rests}Theorem free : 1 = 1.\nProof. auto. Qed.\n"
+    compiled("Told", text, tmp_path)
+    told = dict(resting("Told", named(text, "Theorem"), tmp_path))
+    assert told["free"] == CLOSED
+    assert "wrong : False" in told["resting"]

@@ -1,27 +1,29 @@
 (** The engine: iteration over a weak topological order.  docs/theory.md, "Loops"; absint/engine/iteration.py.
 
     [visited] lets a head take any state whenever its cycle goes round: a join, a widening, a smaller state, a guess.
-    The check at the head is all that soundness needs. [engine] is a function with joins, widening, descending passes and
+    The check at the head is all that soundness needs. [engine] is a function with joins, widening, descending passes
+      and
     a limit of visits: it does what [visited] allows, and ends where chains of widenings are bounded. *)
 
 From Coq Require Import List Arith Lia.
 Import ListNotations.
-From Absint Require Import Runs.
 
 Set Implicit Arguments.
 
 Section Engine.
-  Variable P : program.
-  Variable D : domain (value P).
-  Variable node_eq : forall n m : node P, {n = m} + {n <> m}.
-  Variable transfer : node P -> states P D -> state D.
+  Variables node state : Type.
+  Variable leq : state -> state -> Prop.
+  Hypothesis leq_refl : forall a, leq a a.
+  Variable node_eq : forall n m : node, {n = m} + {n <> m}.
+  Definition states := node -> state.
+  Variable transfer : node -> states -> state.
 
   (** The nodes whose states a transfer may look at. *)
-  Variable reads : node P -> list (node P).
+  Variable reads : node -> list (node).
   Definition looks_at_reads :=
     forall n s s', (forall m, In m (reads n) -> s m = s' m) -> transfer n s = transfer n s'.
 
-  Definition set (s : states P D) n a : states P D := fun m => if node_eq m n then a else s m.
+  Definition set (s : states) n a : states := fun m => if node_eq m n then a else s m.
 
   Lemma set_same s n a : set s n a n = a.
   Proof. unfold set. destruct (node_eq n n); congruence. Qed.
@@ -31,10 +33,10 @@ Section Engine.
 
   Inductive order :=
   | End
-  | Visit (n : node P) (rest : order)
-  | Cycle (head : node P) (body rest : order).
+  | Visit (n : node) (rest : order)
+  | Cycle (head : node) (body rest : order).
 
-  Fixpoint nodes (o : order) : list (node P) :=
+  Fixpoint nodes (o : order) : list (node) :=
     match o with
     | End => []
     | Visit n rest => n :: nodes rest
@@ -42,7 +44,7 @@ Section Engine.
     end.
 
   (** Each node occurs once and reads nodes before it; the head of a cycle may read those of its cycle too. *)
-  Fixpoint weak_topological (before : list (node P)) (o : order) : Prop :=
+  Fixpoint weak_topological (before : list (node)) (o : order) : Prop :=
     match o with
     | End => True
     | Visit n rest => ~ In n before /\ incl (reads n) before /\ weak_topological (n :: before) rest
@@ -51,13 +53,13 @@ Section Engine.
         weak_topological (head :: before) body /\ weak_topological (head :: nodes body ++ before) rest
     end.
 
-  Inductive visited : order -> states P D -> states P D -> Prop :=
+  Inductive visited : order -> states -> states -> Prop :=
   | visited_end s : visited End s s
   | visited_node n rest s s' :
       visited rest (set s n (transfer n s)) s' -> visited (Visit n rest) s s'
   | visited_cycle head body rest s first s' s'' :
       iterated head body (set s head first) s' -> visited rest s' s'' -> visited (Cycle head body rest) s s''
-  with iterated : node P -> order -> states P D -> states P D -> Prop :=
+  with iterated : node -> order -> states -> states -> Prop :=
   | leaves head body s s' :
       visited body s s' -> leq (transfer head s') (s' head) -> iterated head body s s'
   | goes_round head body s s' next s'' :
@@ -128,41 +130,39 @@ Section Engine.
       assert (cycle : In m (head :: nodes body) \/ In m (nodes rest)) by members.
       destruct cycle as [cycle | later]; eauto.
       apply (stays_stable visits in_rest); eauto; [members |].
-      destruct cycle as [<- | cycle]; auto. intros x read. apply (order_is_respected _ _ _ in_body cycle) in read. members.
+      destruct cycle as [<- | cycle]; auto. intros x read. apply (order_is_respected _ _ _ in_body cycle) in read.
+      members.
     - intros head body s s' _ IH stable before ordered n [<- | inside]; eauto.
     - eauto.
   Qed.
 
-  (** Where all nodes are in the order, the answer covers every run. *)
-  Theorem engine_covers_every_run o s s' :
-    sound transfer -> weak_topological [] o -> (forall n, In n (nodes o)) -> visited o s s' ->
-    forall visits, run P visits -> covers s' visits.
-  Proof.
-    intros is_sound ordered all visits. apply post_fixpoint_covers_every_run with transfer; auto.
-    intro n. eapply (proj1 iteration_is_stable); eauto.
-  Qed.
+  (** The post-fixpoint, which the theorem of Soundness.v asks for: what the table gives is below what is stored. *)
+  Definition post_fixpoint s := forall n, stable_at s n.
+
+  Theorem engine_ends_in_a_post_fixpoint o s s' :
+    weak_topological [] o -> (forall n, In n (nodes o)) -> visited o s s' -> post_fixpoint s'.
+  Proof. intros ordered all visits n. eapply (proj1 iteration_is_stable); eauto. Qed.
 
   (** A limit may end the iteration after any part of the order; of other nodes nothing is said. *)
-  Theorem limited_engine_covers_every_run o s s' top :
-    sound transfer -> weak_topological [] o -> visited o s s' -> (forall a, leq a top) ->
-    forall visits, run P visits -> covers (fun n => if in_dec node_eq n (nodes o) then s' n else top) visits.
+  Theorem limited_engine_ends_in_a_post_fixpoint o s s' top :
+    weak_topological [] o -> visited o s s' -> (forall a, leq a top) ->
+    post_fixpoint (fun n => if in_dec node_eq n (nodes o) then s' n else top).
   Proof.
-    intros is_sound ordered is_visited above. apply post_fixpoint_covers_every_run with transfer; auto.
-    intro n. destruct (in_dec node_eq n (nodes o)) as [inside |]; auto.
+    intros ordered is_visited above n. unfold stable_at. destruct (in_dec node_eq n (nodes o)) as [inside |]; auto.
     rewrite local with (s' := s'); [eapply (proj1 iteration_is_stable); eauto |].
     intros m read. apply (order_is_respected _ _ _ ordered inside) in read. rewrite app_nil_r in read.
     destruct (in_dec node_eq m (nodes o)); tauto.
   Qed.
 
   (** The function. [merge] is given the old state, the new one, and whether to widen. *)
-  Variable below : forall a b : state D, {leq a b} + {~ leq a b}.
-  Variable merge : state D -> state D -> bool -> state D.
+  Variable below : forall a b : state, {leq a b} + {~ leq a b}.
+  Variable merge : state -> state -> bool -> state.
 
   Section Function.
     Variables joins descents limit : nat.
 
     (** Each turn leaves the cycle, descends, or ascends; a limit of turns ends in failure. *)
-    Fixpoint turns (body : states P D -> option (states P D)) head limit joins descents s :=
+    Fixpoint turns (body : states -> option (states)) head limit joins descents s :=
       match limit, body s with
       | S limit, Some s' =>
           let old := s' head in
@@ -180,7 +180,7 @@ Section Engine.
       | _, _ => None
       end.
 
-    Fixpoint engine (o : order) (s : states P D) : option (states P D) :=
+    Fixpoint engine (o : order) (s : states) : option (states) :=
       match o with
       | End => Some s
       | Visit n rest => engine rest (set s n (transfer n s))
@@ -216,7 +216,7 @@ Section Engine.
   Qed.
 
   (** Termination, where a chain of widenings has at most [longest] steps. *)
-  Variable height : state D -> nat.
+  Variable height : state -> nat.
   Variable longest : nat.
   Hypothesis bounded : forall a, height a <= longest.
   Hypothesis widening_descends : forall old new, ~ leq new old -> height (merge old new true) < height old.
@@ -252,7 +252,7 @@ Section Engine.
   Qed.
 
   (** The worklist strategy: whoever reads a node that changed is listed, and a node that is not above its transfer. *)
-  Inductive works : list (node P) -> states P D -> states P D -> Prop :=
+  Inductive works : list (node) -> states -> states -> Prop :=
   | works_done s : works [] s s
   | works_quiet n listed s s' :
       leq (transfer n s) (s n) -> works listed s s' -> works (n :: listed) s s'
@@ -261,11 +261,10 @@ Section Engine.
       leq (transfer n s) next \/ In n listed' ->
       works listed' (set s n next) s' -> works (n :: listed) s s'.
 
-  Theorem worklist_covers_every_run listed s s' :
-    sound transfer -> (forall n, In n listed) -> works listed s s' ->
-    forall visits, run P visits -> covers s' visits.
+  Theorem worklist_ends_in_a_post_fixpoint listed s s' :
+    (forall n, In n listed) -> works listed s s' -> post_fixpoint s'.
   Proof.
-    intros is_sound all is_done. apply post_fixpoint_covers_every_run with transfer; auto.
+    intros all is_done.
     assert (start : forall n, In n listed \/ stable_at s n) by auto. clear all. revert start.
     induction is_done as [s | n listed s s' quiet _ IH | n next listed listed' s s' kept readers checked _ IH].
     - intros start n. now destruct (start n).

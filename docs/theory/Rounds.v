@@ -1,7 +1,7 @@
 (** Rounds: nothing proves itself.  docs/theory.md, "Rounds"; absint/shapes/refinement.py.
 
-    An analysis is run again, and takes as facts what needed nodes stated before. Facts are about a run; a statement is
-    about a run and the numbers that symbols of this round stand for. Here an analysis is whatever is sound under facts. *)
+    That rounds are sound is part of Soundness.v. Here are three shortcuts, each refuted by an analysis that is sound
+    under facts. Facts are about a run; a statement is about a run and numbers that its symbols stand for. *)
 
 From Coq Require Import List Arith.
 Import ListNotations.
@@ -37,40 +37,11 @@ Section Rounds.
 
   Inductive round : (fact -> Prop) -> Prop :=
   | first_round (known : fact -> Prop) : (forall f, ~ known f) -> round known
-  | next_round (known more : fact -> Prop) : round known -> (forall f, more f -> known f \/ taught_by known f) -> round more.
-
-  Theorem every_round_is_sound :
-    sound_under_facts ->
-    forall known, round known -> forall r, succeeds r -> holds_in r known /\ stated_truly r known.
-  Proof.
-    intros sound known is_round r success.
-    assert (facts : holds_in r known); [| auto].
-    induction is_round as [known none | known more _ IH learned]; intros f is_known.
-    - now apply none in is_known.
-    - destruct (learned f is_known) as [old | taught]; [now apply IH |].
-      destruct (sound known r success IH) as [numbers true].
-      apply (taught r numbers); auto. intros n p every. apply true. now apply every.
-  Qed.
-
-  (** Proofs rest on the statements of all rounds at once. So what a symbol stands for must not change with the round. *)
-  Definition symbols_denote (numbers_in : run -> valuation) :=
-    forall known r n p,
-    succeeds r -> holds_in r known -> visits r n -> states_that known n p -> p r (numbers_in r).
-
-  Theorem rounds_hold_together numbers_in :
-    symbols_denote numbers_in ->
-    forall r relation, succeeds r ->
-    (forall numbers,
-      (forall known n p, round known -> visits r n -> states_that known n p -> p r numbers) -> relation numbers) ->
-    relation (numbers_in r).
-  Proof.
-    intros denote r relation success entailed. apply entailed. intros known n p is_round visit stated.
-    apply (denote known r n p); auto. apply every_round_is_sound; auto.
-    intros facts other good holds. exists (numbers_in other). intros m q. now apply denote.
-  Qed.
+  | next_round (known more : fact -> Prop) : round known -> (forall f, more f -> known f \/ taught_by known f) ->
+    round more.
 End Rounds.
 
-(** Three shortcuts, each refuted by an analysis that is sound under facts. A run is a size [d] that a user chose. *)
+(** A run is a size [d] that a user chose. *)
 
 Definition is_64 : fact nat := fun d => d = 64.
 Definition size_is_64 : statement nat unit := fun d _ => d = 64.

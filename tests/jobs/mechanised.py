@@ -25,7 +25,8 @@ CLOSED: Final = "Closed under the global context"
 def sources() -> Mapping[str, str]:
     """The text of each file by its name, each after those that it requires."""
     texts = {file.stem: file.read_text("utf-8") for file in FOLDER.glob("*.v")}
-    required = {name: re.findall(rf"From {PREFIX} Require Import (\w+)\.", text) for name, text in texts.items()}
+    imports = rf"From {PREFIX} Require Import ([^.]*)\."
+    required = {name: " ".join(re.findall(imports, text)).split() for name, text in texts.items()}
     return {name: texts[name] for name in TopologicalSorter(required).static_order()}
 
 
@@ -44,7 +45,12 @@ def compiled(name: str, text: str, folder: Path) -> str:
 
 def resting(name: str, theorems: list[str], folder: Path) -> Iterator[tuple[str, str]]:
     """The theorems of a compiled file, each with what it rests on."""
-    for theorem in theorems:
+    asked = "".join(f"Print Assumptions {theorem}.\n" for theorem in theorems)
+    said = compiled("Assumptions", f"From {PREFIX} Require Import {name}.\n{asked}", folder).split("\n")[:-1]
+    if len(said) == len(theorems):
+        yield from zip(theorems, said, strict=True)
+        return
+    for theorem in theorems:  # one says more than a line
         text = f"From {PREFIX} Require Import {name}.\nPrint Assumptions {theorem}.\n"
         yield theorem, compiled("Assumptions", text, folder).strip()
 

@@ -9,11 +9,14 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
-from tests.pages.findings import PAGE, Finding, feeds, findings, parsed
+import numpy as np
+
+from tests.pages.findings import PAGE, Ending, Finding, endings, feeds, findings, parsed
 
 INFER: Final = {
     "onnx": "inferred = onnx.shape_inference.infer_shapes(model, data_prop=True)",
@@ -76,16 +79,58 @@ inferred {says}
 """
 
 
+ENDING_SCRIPT: Final = '''\
+import numpy as np
+import onnx
+import onnxruntime
+
+model = onnx.parser.parse_model("""{model}""")
+onnx.checker.check_model(model)
+feeds = {{
+{feeds}}}
+session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+print([found.shape for found in session.run(None, feeds)])
+'''
+
+ENDING: Final = """\
+# {title}
+
+onnxruntime {onnxruntime} (onnx {onnx}) ends the process instead of giving {instead}. Sessions: {sessions}.
+
+{why}
+
+```python
+{script}```
+"""
+
+
+def ending_script(found: Ending) -> str:
+    """A program that a run of the model ends."""
+    return ENDING_SCRIPT.format(model=found.model, feeds=written(found.feeds))
+
+
+def ending_report(found: Ending) -> str:
+    """The report of a row about a run that ends the process."""
+    return ENDING.format(
+        title=found.title, onnxruntime=version("onnxruntime"), onnx=version("onnx"), instead=found.instead,
+        sessions=found.sessions, why=reason(found.title), script=ending_script(found),
+    )  # fmt: skip
+
+
 def script(found: Finding) -> str:
     """A program that shows what a run gives and what the tool infers."""
     model = parsed(found.model)
-    arrays = feeds(model, found.at)
+    given = written(feeds(model, found.at))
+    return SCRIPT.format(model=found.model, feeds=given, value=found.value, infer=INFER[found.tool])
+
+
+def written(arrays: Mapping[str, np.ndarray]) -> str:
+    """Arrays of equal elements as lines of a dict."""
     kinds = {name: "bool_" if array.dtype.kind == "b" else array.dtype for name, array in arrays.items()}
-    lines = [
+    return "".join(
         f'    "{name}": np.full({list(array.shape)}, {array.flat[0] if array.size else 0}, np.{kinds[name]}),\n'
         for name, array in arrays.items()
-    ]
-    return SCRIPT.format(model=found.model, feeds="".join(lines), value=found.value, infer=INFER[found.tool])
+    )
 
 
 def report(found: Finding) -> str:
@@ -115,6 +160,9 @@ def main(arguments: list[str]) -> int:
     for found in findings():
         name = re.sub(r"[^a-z0-9]+", "-", f"{found.tool} {found.title} {found.value}".lower()).strip("-")
         (folder / f"{name}.md").write_text(report(found), "utf-8")
+    for ending in endings():
+        name = re.sub(r"[^a-z0-9]+", "-", f"onnxruntime ends {ending.title}".lower()).strip("-")
+        (folder / f"{name}.md").write_text(ending_report(ending), "utf-8")
     return 0
 
 

@@ -20,6 +20,9 @@ _SECTION = re.compile(r"\n## (?P<title>[^\n]+)\n.*?```onnx\n(?P<model>.*?)```\n(
 _LINE = re.compile(r"- (?P<tool>[\w-]+): `(?P<value>\w+)` is `(?P<says>.*)`; at (?P<at>.*) a run gives `(?P<run>.*)`")
 
 
+_ENDING = re.compile(r"- (?:(?P<all>all) sessions|sessions by default) end the process; due is (?P<instead>.*)")
+
+
 class Finding(NamedTuple):
     """A line of the page."""
 
@@ -35,15 +38,45 @@ class Finding(NamedTuple):
         return f"{self.title}, {self.tool}"
 
 
-def findings() -> Iterator[Finding]:
-    """The lines of the page."""
+class Ending(NamedTuple):
+    """A line of the page about a run that ends onnxruntime's process."""
+
+    title: str
+    model: str
+    sessions: str
+    """`all`, or `by default`: those without optimisations give the shape in `instead`."""
+    instead: str
+
+    @property
+    def feeds(self) -> Mapping[str, np.ndarray]:
+        """Ones of the declared sizes."""
+        return feeds(parsed(self.model), {})
+
+    def __str__(self) -> str:
+        return self.title
+
+
+def _lines(pattern: re.Pattern[str]) -> Iterator[tuple[re.Match[str], re.Match[str]]]:
+    """Sections, and lines in them that match. Every line is one of the two kinds."""
     for section in _SECTION.finditer(PAGE.read_text("utf-8")):
         for line in section["lines"].strip().splitlines():
-            found = _LINE.fullmatch(line)
-            assert found is not None, line
-            tool, value, says, at, run = found.groups()
-            sizes = {name: int(size) for name, size in (pair.split("=") for pair in at.split(", "))}
-            yield Finding(section["title"], section["model"], tool, value, says, sizes, run)
+            assert _LINE.fullmatch(line) or _ENDING.fullmatch(line), line
+            if match := pattern.fullmatch(line):
+                yield section, match
+
+
+def endings() -> Iterator[Ending]:
+    """The lines about runs that end the process."""
+    for section, line in _lines(_ENDING):
+        yield Ending(section["title"], section["model"], line["all"] or "by default", line["instead"].strip("`"))
+
+
+def findings() -> Iterator[Finding]:
+    """The lines about shapes that a tool claims."""
+    for section, line in _lines(_LINE):
+        tool, value, says, at, run = line.groups()
+        sizes = {name: int(size) for name, size in (pair.split("=") for pair in at.split(", "))}
+        yield Finding(section["title"], section["model"], tool, value, says, sizes, run)
 
 
 def parsed(text: str) -> onnx.ModelProto:
@@ -80,7 +113,7 @@ def feeds(model: onnx.ModelProto, at: Mapping[str, int]) -> dict[str, np.ndarray
     found = {}
     for item in model.graph.input:
         dtype = onnx.helper.tensor_dtype_to_np_dtype(item.type.tensor_type.elem_type)
-        dims = [dim.dim_value or size(dim.dim_param, at) for dim in item.type.tensor_type.shape.dim]
+        dims = [size(dim.dim_param, at) if dim.dim_param else dim.dim_value for dim in item.type.tensor_type.shape.dim]
         found[item.name] = np.full(dims, at.get(item.name, dtype.kind != "b"), dtype)
     return found
 

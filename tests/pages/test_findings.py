@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from contextlib import redirect_stdout
 from importlib.metadata import version
 from io import StringIO
@@ -13,14 +15,16 @@ import pytest
 from absint.lattices.terms.expr import Expr, UndefinedError
 from absint.lattices.text import read_dim_param
 from tests.pages import finding_reports
-from tests.pages.findings import PAGE, Finding, by_reference, findings, parsed, ran, said
+from tests.pages.findings import PAGE, Ending, Finding, by_reference, endings, findings, parsed, ran, said
+from tests.soundness.runs import OnnxRuntime
 
 FINDINGS = list(findings())
+ENDINGS = list(endings())
 
 
 def test_every_section_has_rows() -> None:
     titles = re.findall(r"\n## (.+)\n", PAGE.read_text("utf-8"))
-    assert list(dict.fromkeys(found.title for found in FINDINGS)) == titles
+    assert list(dict.fromkeys(found.title for found in (*FINDINGS, *ENDINGS))) == titles
     assert len(titles) >= 15
 
 
@@ -48,12 +52,39 @@ def test_the_script_of_a_report_shows_both(found: Finding) -> None:
     assert shown.getvalue() == f"a run gives {found.run}\ninferred {found.says}\n"
 
 
+@pytest.mark.parametrize("found", ENDINGS, ids=str)
+def test_a_run_ends_the_process(found: Ending) -> None:
+    made = parsed(found.model).SerializeToString()
+    for optimised in (False, True):
+        engine = OnnxRuntime(optimised=optimised)
+        try:
+            ok, given = engine.run(made, found.feeds)
+        finally:
+            engine.close()
+        if optimised or found.sessions == "all":
+            assert not ok
+            assert given == "onnxruntime ended the process"
+        else:
+            assert ok
+            assert str(list(given[0].shape)) == found.instead
+
+
+@pytest.mark.parametrize("found", ENDINGS[:1], ids=str)
+def test_the_script_of_a_report_dies(found: Ending) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", finding_reports.ending_script(found)], capture_output=True, timeout=60
+    )
+    assert ended.returncode < 0
+    assert ended.stdout == b""
+
+
 def test_reports_can_be_filed(tmp_path: Path) -> None:
     assert finding_reports.main([str(tmp_path / "reports")]) == 0
     reports = [path.read_text("utf-8") for path in (tmp_path / "reports").iterdir()]
-    assert len(reports) == len(FINDINGS)
+    assert len(reports) == len(FINDINGS) + len(ENDINGS)
+    versions = r"# .+\n\n(?:`[a-z-]+` [\d.]+ \(onnx [\d.]+, onnxruntime [\d.]+\) infers the shape `\["
     for text in reports:
-        assert re.match(r"# .+\n\n`[a-z-]+` [\d.]+ \(onnx [\d.]+, onnxruntime [\d.]+\) infers the shape `\[", text)
+        assert re.match(rf"{versions}|onnxruntime [\d.]+ \(onnx [\d.]+\) ends the process)", text)
         assert "{" not in text.split("```python", 1)[0]
 
 
