@@ -181,7 +181,7 @@ def freeze(
         size = len(opened.data)
         model, weights = None, []
         if target:
-            weights = list(write_copy(opened, pieces, typed, analysed.folder, target, copy_weights=copy_weights))
+            weights = list(write_copy(opened, target, pieces, typed, analysed.folder, copy_weights))
         else:
             model = joined(opened, pieces)
     functions = {(function.domain, function.name) for function in typed.functions}

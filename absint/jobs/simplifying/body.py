@@ -122,12 +122,15 @@ class Body:
         """What is known of a value here."""
         return self._here.tensor(self.scope.find(name)) if name else None
 
-    def before(self, name: str) -> NodeProto | None:
+    def sure_producer(self, name: str) -> NodeProto | None:
         """The node of this graph that computes a value, if it cannot fail."""
         found = self.producers.get(name)
-        if found is None or id(found) not in self.sure or not found.input or self.setting.is_call(found):
-            return None
-        return found
+        return None if found is None or id(found) not in self.sure or self.setting.is_call(found) else found
+
+    def before(self, name: str) -> NodeProto | None:
+        """The same of a node that has inputs."""
+        found = self.sure_producer(name)
+        return None if found is None or not found.input else found
 
     def stands_for(self, node: NodeProto, source: str, at: int = 0) -> bool:
         """Let a value stand for an output of a node; where the graph gives that out, the value takes its name."""

@@ -15,7 +15,7 @@ from absint.jobs.dynamizing.emitting import NotWrittenError
 from absint.jobs.freezing.rewriting import INITIALISERS_ALONE, copied, defined, reads, remove, rename, rename_captured
 from absint.jobs.simplifying.body import Body, Setting, same_numbers
 from absint.jobs.simplifying.choosing import Choice, Needed, choose
-from absint.jobs.simplifying.pairs import is_undone, pair
+from absint.jobs.simplifying.pairs import is_undone, join, pair
 from absint.jobs.simplifying.targets import Sized, options
 from absint.lattices.value import Tensor
 from absint.model.messages import GraphMessage, NodeMessage
@@ -99,10 +99,12 @@ class Walk:
         operands = Sized(node, values, output, self._setting.opset, never_fails, free, self._known)
         if (is_sure and self._is_passed_on(operands)) or ("equal" in self._passes and self._is_shared(node)):
             return
-        if "pairs" in self._passes and is_sure and output is not None:
-            if is_undone(body, node, output):
-                return
-            pair(body, node, output)
+        if "pairs" in self._passes:
+            if is_sure and output is not None:
+                if is_undone(body, node, output):
+                    return
+                pair(body, node, output)
+            join(body, node)
         if "sizes" in self._passes and not self._is_size(node, is_sure):
             self._respell(replace(operands, values=[body.value(name) for name in node.input]))
         body.add(node, is_sure=is_sure)

@@ -16,7 +16,7 @@ from absint.errors import UsageError
 from absint.jobs.copies.annotate import ASSUMING_KEY, gate_of
 from absint.jobs.copies.idle import sized_by
 from absint.jobs.copies.saving import STANDARD_OUTPUT, pieces_of
-from absint.jobs.diffing import diff
+from absint.jobs.diffing.comparison import proof
 from absint.jobs.freezing.freeze import joined
 from absint.jobs.freezing.rewriting import copied, defined, rewrite
 from absint.jobs.simplifying.body import Setting
@@ -44,8 +44,6 @@ PASSES: Final[Mapping[str, str]] = {
 
 _MOST_ROUNDS: Final = 8
 _OVER: Final = "the time is over: allow more seconds"
-_LEAST: Final = 1e-3
-"""Seconds for a proof that starts when the time is over."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +124,7 @@ def simplify(
         pieces = pieces_of(made, outline, opened)
         model, weights = None, []
         if target:
-            weights = list(write_copy(opened, pieces, made, analysed.folder, target, copy_weights=copy_weights))
+            weights = list(write_copy(opened, target, pieces, made, analysed.folder, copy_weights))
         else:
             model = joined(opened, pieces)
         return Simplified(
@@ -265,8 +263,11 @@ class _Job:
             return made, checked.complaint
         assert isinstance(self._analysed, Result)
         copy = made.found if isinstance(made.found, Result) else self._again(model)
+        left = self._end - monotonic()
+        if left <= 0:
+            return made, _OVER
         try:
-            found = diff(self._analysed, copy, evidence="none", seconds=max(self._end - monotonic(), _LEAST))
+            found = proof(self._analysed, copy, left)
         except DeadlineError:
             return made, _OVER
         if found.verdict == "same" or (self._is_legal and found.verdict == "compatible"):
