@@ -1,12 +1,12 @@
 """Nodes that `absint simplify` and other tools leave of the same models.
 
-    python benchmarks/simplifiers.py MODEL... --tools PYTHON [--seconds 60]
+    python benchmarks/simplifiers.py MODEL... --tools PYTHON [--seconds 60] [--minutes 15]
 
 PYTHON is an interpreter with onnxsim, onnxslim, onnxscript and onnxruntime. Each tool has a process of its own for each
-model, and at most `--seconds`. Nodes are those without constants, of all graphs; of the ratios after/before the
-geometric mean is taken over the models that all tools finish. "Differs" counts copies that do not run, or give other
-bits, on one input where the model runs, without optimisations. The last columns say what `absint simplify` leaves of
-what a tool leaves, and the shape nodes left where onnxscript's optimiser comes after a tool.
+model, and at most `--seconds`; no model begins after `--minutes`. Nodes are those without constants, of all graphs; of
+the ratios after/before the geometric mean is taken over the models that all tools finish. "Differs" counts copies that
+do not run, or give other bits, on one input where the model runs, without optimisations. The last columns say what
+`absint simplify` leaves of what a tool leaves, and the shape nodes left where onnxscript's optimiser follows a tool.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ import argparse
 import subprocess
 import sys
 from collections.abc import Callable
-from math import exp, log
+from math import exp, inf, log
 from pathlib import Path
 from shutil import copy
 from tempfile import TemporaryDirectory
+from time import monotonic
 from typing import Final, NamedTuple
 
 import onnx
@@ -58,9 +59,13 @@ def main() -> int:
     parser.add_argument("models", nargs="+", type=Path)
     parser.add_argument("--tools", required=True)
     parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--minutes", type=float, default=inf)
     given = parser.parse_args()
+    end = monotonic() + 60 * given.minutes
     before, found = list[Left](), dict[str, list[Left | None]]()
     for path in given.models:
+        if monotonic() >= end:
+            break
         before.append(_left(path, None))
         for name in (OURS, *TOOLS):
             found.setdefault(name, []).append(_tried(name, path, given.tools, given.seconds))

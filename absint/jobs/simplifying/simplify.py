@@ -11,6 +11,7 @@ from time import monotonic
 from typing import Final
 
 from onnx import GraphProto, ModelProto, NodeProto
+from onnx.inliner import inline_local_functions
 
 from absint.errors import UsageError
 from absint.jobs.copies.annotate import ASSUMING_KEY, gate_of
@@ -100,6 +101,7 @@ def simplify(
     copy_weights: bool = False,
     load: bool = True,
     assume_legal: bool = False,
+    inline: bool = False,
     seconds: float = LONG,
 ) -> Simplified:
     """See `Result.simplify`."""
@@ -118,9 +120,10 @@ def simplify(
         if target and target != STANDARD_OUTPUT:
             check_weights(outline.model, analysed.folder, target)
         end = monotonic() + seconds
-        found, undone = _Job(analysed, outline.model, chosen, load=load, is_legal=assume_legal, end=end).proved()
+        given, source = _inlined(analysed, outline.model, end) if inline else (analysed, outline.model)
+        found, undone = _Job(given, source, chosen, load=load, is_legal=assume_legal, end=end).proved()
         made = found.model
-        given = {name for node in made.graph.node for name in node.output}
+        computed = {name for node in made.graph.node for name in node.output}
         pieces = pieces_of(made, outline, opened)
         model, weights = None, []
         if target:
@@ -130,17 +133,40 @@ def simplify(
         return Simplified(
             model,
             target,
-            operators(outline.model),
+            operators(source),
             operators(made),
-            len(shape_nodes(outline.model)),
+            len(shape_nodes(source)),
             shape_nodes(made, found.known, found.found.program.main if found.found else None),
             undone,
             len(opened.data),
             size_of(pieces),
             tuple(weights),
-            tuple(text for name, text in found.dropped.items() if name not in given),
+            tuple(text for name, text in found.dropped.items() if name not in computed),
             found.unchecked,
         )
+
+
+def _inlined(analysed: Analysed, model: ModelProto, end: float) -> tuple[Analysed, ModelProto]:
+    """The model with the nodes of its functions in place of their calls. Raises UsageError if it may be another one."""
+    if not model.functions:
+        return analysed, model
+    try:
+        copy = inline_local_functions(model)
+    except Exception as error:  # of any type that pybind11 makes of one of onnx
+        raise UsageError(f"onnx cannot inline the functions: {' '.join(str(error).split())}") from None
+    if copy.functions:
+        left = ", ".join(sorted(function.name for function in copy.functions))
+        raise UsageError(f"onnx does not inline {left}: simplify without inlining")
+    found = analysed.again(outlined_copy(copy, analysed.loaded), {})
+    assert isinstance(analysed, Result)
+    assert isinstance(found, Result)
+    try:
+        verdict = proof(analysed, found, end - monotonic()).verdict
+    except DeadlineError:
+        raise UsageError(_OVER) from None
+    if verdict != "same":
+        raise UsageError("it is not proved that the functions do the same inlined: simplify without inlining")
+    return found, copy
 
 
 @dataclass(frozen=True)
