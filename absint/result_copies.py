@@ -200,7 +200,7 @@ class Copies(Analysed):
     ) -> Simplified:
         """A smaller copy of the model whose sizes stay symbolic: it runs where the model runs, and gives the same.
 
-        `passes` are some of `absint.jobs.simplifying.simplify.PASSES`; all of them if it is None. They are repeated
+        `passes` are some of `absint.jobs.rewriting.rounds.PASSES`; all of them if it is None. They are repeated
         until nothing changes. A comparison as of `absint.diff` proves that shapes and legal sizes are the same, within
         `seconds`; nodes whose change is not proved are in `undone` of the answer. A node that may
         fail stays, unless `assume_legal` says that inputs are legal: then nodes that only fail go, and the answer has

@@ -10,8 +10,8 @@ from absint.commands.analysis import Settings, analysed, analysis_options, no_lo
 from absint.commands.command import FINE, NO, Command, status
 from absint.commands.models import models_argument
 from absint.errors import UsageError
+from absint.jobs.rewriting.rounds import PASSES
 from absint.jobs.simplifying.running import apart
-from absint.jobs.simplifying.simplify import PASSES
 from absint.lattices.limits import LONG
 from absint.shapes.sizes import Sizes
 from absint.show import simplifying as report

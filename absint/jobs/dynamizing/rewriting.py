@@ -10,10 +10,10 @@ from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto
 from onnx.helper import make_tensor_value_info, tensor_dtype_to_np_dtype
 from onnx.numpy_helper import to_array
 
-from absint.jobs.dynamizing.emitting import Emitter, NotWrittenError
 from absint.jobs.dynamizing.repairing import numbers_of
 from absint.jobs.dynamizing.resizing import Resizing, TableError, Tables, evaluated
-from absint.jobs.freezing.rewriting import INITIALISERS_ALONE, copied
+from absint.jobs.rewriting.emitting import Emitter, NotWrittenError
+from absint.jobs.rewriting.folding import INITIALISERS_ALONE, copied
 from absint.lattices.terms.expr import Expr, Symbol, const
 from absint.lattices.terms.normal import sole_atom
 from absint.lattices.value import Tensor

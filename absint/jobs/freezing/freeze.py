@@ -17,9 +17,9 @@ from absint.jobs.copies.idle import sized_by
 from absint.jobs.copies.loading import is_load_needed
 from absint.jobs.copies.saving import STANDARD_OUTPUT, pieces_of
 from absint.jobs.freezing.dynamic import Dynamic, dynamic
-from absint.jobs.freezing.exact import Exact, size_at
-from absint.jobs.freezing.rewriting import INITIALISERS_ALONE, Rewritten, copied, remove, rewrite
 from absint.jobs.freezing.sizes import FixedSizes, fix, redeclared
+from absint.jobs.rewriting.exact import Exact, size_at
+from absint.jobs.rewriting.folding import INITIALISERS_ALONE, Rewritten, copied, remove, rewrite
 from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import Expr, const
 from absint.lattices.terms.normal import substitute

@@ -10,7 +10,7 @@ from functools import cached_property
 from time import monotonic
 from typing import Final
 
-from onnx import GraphProto, ModelProto, NodeProto
+from onnx import ModelProto, NodeProto
 from onnx.inliner import inline_local_functions
 
 from absint.errors import UsageError
@@ -19,31 +19,20 @@ from absint.jobs.copies.idle import sized_by
 from absint.jobs.copies.saving import STANDARD_OUTPUT, pieces_of
 from absint.jobs.diffing.comparison import proof
 from absint.jobs.freezing.freeze import joined
-from absint.jobs.freezing.rewriting import copied, defined, rewrite
-from absint.jobs.simplifying.body import Setting
-from absint.jobs.simplifying.graphs import walked
-from absint.jobs.simplifying.knowledge import Known
+from absint.jobs.rewriting.folding import copied
+from absint.jobs.rewriting.knowledge import Known
+from absint.jobs.rewriting.rounds import PASSES, Passed, Rounds, names_of_numbers
 from absint.jobs.simplifying.shape_nodes import named, shape_nodes
 from absint.lattices.limits import LONG, DeadlineError
 from absint.lattices.text.sheets import plural
 from absint.model.inference import Outline
 from absint.model.load import outlined_copy, with_outline
-from absint.model.protos import bodies, domain_of, graphs
+from absint.model.protos import domain_of, graphs
 from absint.model.wire.splicing import size_of
 from absint.model.writing import check_target, check_weights, write_copy
 from absint.result import Result
 from absint.solution.analysed import Analysed
 
-PASSES: Final[Mapping[str, str]] = {
-    "sizes": "numbers that nodes take as sizes, computed in the fewest nodes",
-    "noops": "nodes that give back what they take",
-    "pairs": "pairs of which one node does the work",
-    "equal": "equal nodes, computed once",
-    "constants": "nodes that compute the same in every run, and decided Ifs",
-}
-"""All passes, with what each of them simplifies. Nodes that nothing needs and that cannot fail go in any case."""
-
-_MOST_ROUNDS: Final = 8
 _OVER: Final = "the time is over: allow more seconds"
 
 
@@ -122,7 +111,7 @@ def simplify(
         end = monotonic() + seconds
         given, source = _inlined(analysed, outline.model, end) if inline else (analysed, outline.model)
         found, undone = _Job(given, source, chosen, load=load, is_legal=assume_legal, end=end).proved()
-        made = found.model
+        made, passed = found.model, found.passed
         computed = {name for node in made.graph.node for name in node.output}
         pieces = pieces_of(made, outline, opened)
         model, weights = None, []
@@ -136,12 +125,12 @@ def simplify(
             operators(source),
             operators(made),
             len(shape_nodes(source)),
-            shape_nodes(made, found.known, found.found.program.main if found.found else None),
+            shape_nodes(made, passed.known, passed.found.program.main if passed.found else None),
             undone,
             len(opened.data),
             size_of(pieces),
             tuple(weights),
-            tuple(text for name, text in found.dropped.items() if name not in computed),
+            tuple(named(node) for node in passed.nodes if computed.isdisjoint(filter(None, node.output))),
             found.unchecked,
         )
 
@@ -174,12 +163,7 @@ class _Copy:
     """A copy that may be equal."""
 
     model: ModelProto
-    found: Analysed | None = None
-    """Its analysis, unless its last round changed it."""
-    known: Known | None = None
-    """What is known of it, in the same way."""
-    dropped: Mapping[str, str] = field(default_factory=dict)
-    """Nodes that may fail and that it lacks, by their first outputs."""
+    passed: Passed = field(default_factory=Passed)
     unchecked: str = ""
     """Why it is not known whether it loads."""
 
@@ -192,7 +176,6 @@ class _Job:
     ) -> None:
         self._analysed, self._original, self._passes, self._end = copy(analysed), original, passes, end
         self._analysed.loaded = with_outline(analysed.loaded, original)
-        self._opset = analysed.loaded.imports().get("", 0)
         self._is_legal = is_legal
         self._gate = gate_of(self._analysed, original, load=load)
 
@@ -236,40 +219,11 @@ class _Job:
         """A copy of the model after the passes, repeated until nothing changes, but for nodes with these outputs."""
         model = ModelProto()
         model.CopyFrom(self._original)
-        if not self._opset or model.training_info or not self._passes or _hides(model.graph):
-            return _Copy(model, self._analysed)
-        analysed, known = self._analysed, self._known
-        sizing = sized_by(analysed)
+        sizing = sized_by(self._analysed)
         if sizing and not self._gate.tells_shapes:
-            kept = {*kept, *_names(analysed, sizing)}
-        dropped: dict[str, str] = {}
-        for _ in range(_MOST_ROUNDS):
-            before = model.SerializeToString(deterministic=True)
-            if "constants" in self._passes:
-                rewrite(analysed, model, known, _numbers(analysed, kept))
-                if model.SerializeToString(deterministic=True) != before:
-                    analysed = self._again(model)
-                    known = Known(analysed)
-            for node in self._walked(model, analysed, known, kept):
-                dropped[next(filter(None, node.output), "")] = named(node)
-            if model.SerializeToString(deterministic=True) == before:
-                return _Copy(model, analysed, known, dropped)
-            if monotonic() >= self._end:
-                break
-            analysed = self._again(model)
-            known = Known(analysed)
-        return _Copy(model, dropped=dropped)
-
-    def _walked(
-        self, model: ModelProto, analysed: Analysed, known: Known, kept: Collection[str]
-    ) -> Sequence[NodeProto]:
-        """Walk over the graphs; the nodes that may fail and that are gone."""
-        every = list(graphs(model.graph))
-        taken = {name for graph in every for name in defined(graph)}
-        taken |= {name for graph in every for node in graph.node for name in (*node.input, *node.output)}
-        scopes = {id(graph): (scope, path) for graph, scope, path in analysed.lowered.bodies}
-        setting = Setting(model, known, self._passes, self._opset, kept, taken, scopes, self._is_legal)
-        return walked(setting, model.graph, analysed.loaded.model.graph, analysed.program.main)
+            kept = {*kept, *names_of_numbers(self._analysed, sizing)}
+        rounds = Rounds(self._passes, self._again, Known, self._end, self._is_legal)
+        return _Copy(model, rounds.run(model, self._analysed, self._known, kept))
 
     def _again(self, model: ModelProto) -> Result:
         found = self._analysed.again(outlined_copy(model, self._analysed.loaded), {})
@@ -288,7 +242,7 @@ class _Job:
         if checked.complaint:
             return made, checked.complaint
         assert isinstance(self._analysed, Result)
-        copy = made.found if isinstance(made.found, Result) else self._again(model)
+        copy = made.passed.found if isinstance(made.passed.found, Result) else self._again(model)
         left = self._end - monotonic()
         if left <= 0:
             return made, _OVER
@@ -301,29 +255,6 @@ class _Job:
         widened = [str(unmet.relation) for unmet in (*found.contract.widened, *found.contract.widening_undecided)]
         wide = f"legal sizes widen ({widened[0]})" if widened else "it is another model"
         return made, "; ".join((*found.broken, *found.undecided)) or wide
-
-
-def _hides(main: GraphProto) -> bool:
-    """A body has a name of a graph around it: to rename that would take the body's own."""
-    pending = [(main, frozenset[str]())]
-    while pending:
-        graph, around = pending.pop()
-        own = {*defined(graph)}
-        if not own.isdisjoint(around):
-            return True
-        pending += [(body, around | own) for node in graph.node for body in bodies(node)]
-    return False
-
-
-def _numbers(analysed: Analysed, names: Collection[str]) -> Collection[int]:
-    """The nodes that give values of these names in some graph."""
-    scopes = analysed.program.scopes.values() if names else ()
-    return {scope.names[name][0] for scope in scopes for name in names if name in scope.names}
-
-
-def _names(analysed: Analysed, numbers: Collection[int]) -> Collection[str]:
-    """The values that these nodes give, in all graphs."""
-    return {name for number in numbers for name in analysed.nodes[number].outputs if name}
 
 
 def changed(before: ModelProto, after: ModelProto) -> Mapping[str, str]:

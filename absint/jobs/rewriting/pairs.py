@@ -12,9 +12,9 @@ import numpy as np
 from onnx import NodeProto
 from onnx.helper import make_attribute
 
-from absint.jobs.diffing.noops import added_ones, dims_of, numbers_of, permutation, there_and_back
-from absint.jobs.freezing.rewriting import copied
-from absint.jobs.simplifying.body import Body
+from absint.jobs.rewriting.body import Body
+from absint.jobs.rewriting.folding import copied
+from absint.jobs.rewriting.noops import added_ones, dims_of, numbers_of, permutation, there_and_back
 from absint.lattices.value import Tensor
 from absint.transfer.traits import RESHAPING
 

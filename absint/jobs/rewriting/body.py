@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from onnx import GraphProto, ModelProto, NodeProto
 
-from absint.jobs.diffing.noops import dims_of, numbers_of
-from absint.jobs.freezing.rewriting import copied, reads
-from absint.jobs.simplifying.emitting import SizeEmitter
-from absint.jobs.simplifying.knowledge import Known
+from absint.jobs.rewriting.exact import Exact
+from absint.jobs.rewriting.folding import copied, reads
+from absint.jobs.rewriting.noops import dims_of, numbers_of
+from absint.jobs.rewriting.size_emitting import SizeEmitter
 from absint.lattices.value import Tensor
 from absint.model.protos import domain_of
 from absint.program.graph import Scope
@@ -22,7 +22,7 @@ class Setting:
     """What all graphs of a model have in common."""
 
     model: ModelProto
-    known: Known
+    known: Exact
     passes: Collection[str]
     opset: int
     kept: Collection[str]
@@ -65,7 +65,7 @@ class Body:
         self.equal: ChainMap[Hashable, NodeProto] = ChainMap({}, *([around.equal] if around else []))
         self.firsts: ChainMap[Hashable, str] = ChainMap({}, *([around.firsts] if around else []))
         """The first computed values of some numbers."""
-        self._here: Known = around._here if around else setting.known
+        self._here: Exact = around._here if around else setting.known
         self._share_initialisers(graph)
         for name in self._visible():
             self._offer(name)
