@@ -10,6 +10,7 @@ from typing import Final
 
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto
 
+from absint.jobs.copies.idle import sized_by
 from absint.jobs.rewriting.body import Setting
 from absint.jobs.rewriting.exact import Exact
 from absint.jobs.rewriting.folding import defined, rewrite
@@ -55,6 +56,8 @@ class Rounds:
     again: Callable[[ModelProto], Analysed]
     """Analyses a changed copy."""
     knowing: Callable[[Analysed], Exact]
+    keeps_sizes: bool = False
+    """Nodes from which a loop that may make no trip takes sizes stay."""
     end: float = inf
     """When the last round may begin."""
     is_legal: bool = False
@@ -72,12 +75,12 @@ class Rounds:
         passed = Passed(analysed)
         if not opset or model.training_info or not self.passes:
             return passed
-        is_walked = not {*self.passes} <= {"constants"} and not _hides(model.graph)
+        is_walked = not _hides(model.graph)
         known = known or self.knowing(analysed)
         for _ in range(_MOST_ROUNDS):
             before = model.SerializeToString(deterministic=True)
             if "constants" in self.passes:
-                folded = rewrite(analysed, model, known, numbers_of_names(analysed, kept))
+                folded = rewrite(analysed, model, known, self._kept(analysed, kept))
                 passed.folded += folded.folded
                 passed.inlined += folded.inlined
                 passed.initialisers += folded.dropped
@@ -96,6 +99,12 @@ class Rounds:
         passed.found = None
         return passed
 
+    def _kept(self, analysed: Analysed, names: Collection[str]) -> Collection[int]:
+        """The nodes that give values of these names in some graph, and those that stay in any case."""
+        scopes = analysed.program.scopes.values() if names else ()
+        named = {scope.names[name][0] for scope in scopes for name in names if name in scope.names}
+        return named.union(sized_by(analysed)) if self.keeps_sizes else named
+
     def _walk(
         self,
         model: ModelProto,
@@ -110,7 +119,8 @@ class Rounds:
         taken = {name for graph in every for name in defined(graph)}
         taken |= {name for graph in every for node in graph.node for name in (*node.input, *node.output)}
         scopes = {id(graph): (scope, path) for graph, scope, path in analysed.lowered.bodies}
-        setting = Setting(model, known, self.passes, opset, kept, taken, scopes, self.is_legal)
+        names = {name for number in self._kept(analysed, kept) for name in analysed.nodes[number].outputs if name}
+        setting = Setting(model, known, self.passes, opset, names, taken, scopes, self.is_legal)
         found = walked(setting, model.graph, analysed.loaded.model.graph, analysed.program.main)
         passed.nodes += found.dropped
         passed.initialisers += found.unneeded
@@ -126,14 +136,3 @@ def _hides(main: GraphProto) -> bool:
             return True
         pending += [(body, around | own) for node in graph.node for body in bodies(node)]
     return False
-
-
-def numbers_of_names(analysed: Analysed, names: Collection[str]) -> Collection[int]:
-    """The nodes that give values of these names in some graph."""
-    scopes = analysed.program.scopes.values() if names else ()
-    return {scope.names[name][0] for scope in scopes for name in names if name in scope.names}
-
-
-def names_of_numbers(analysed: Analysed, numbers: Collection[int]) -> Collection[str]:
-    """The values that these nodes give, in all graphs."""
-    return {name for number in numbers for name in analysed.nodes[number].outputs if name}

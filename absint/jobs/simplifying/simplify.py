@@ -16,20 +16,17 @@ from onnx.inliner import inline_local_functions
 from absint.errors import UsageError
 from absint.jobs.copies.annotate import ASSUMING_KEY, gate_of
 from absint.jobs.copies.idle import sized_by
-from absint.jobs.copies.saving import STANDARD_OUTPUT, pieces_of
+from absint.jobs.copies.saving import rewriting
 from absint.jobs.diffing.comparison import proof
-from absint.jobs.freezing.freeze import joined
 from absint.jobs.rewriting.folding import copied
 from absint.jobs.rewriting.knowledge import Known
-from absint.jobs.rewriting.rounds import PASSES, Passed, Rounds, names_of_numbers
+from absint.jobs.rewriting.rounds import PASSES, Passed, Rounds
 from absint.jobs.simplifying.shape_nodes import named, shape_nodes
 from absint.lattices.limits import LONG, DeadlineError
 from absint.lattices.text.sheets import plural
-from absint.model.inference import Outline
+from absint.model.definitions import write_entry
 from absint.model.load import outlined_copy, with_outline
 from absint.model.protos import domain_of, graphs
-from absint.model.wire.splicing import size_of
-from absint.model.writing import check_target, check_weights, write_copy
 from absint.result import Result
 from absint.solution.analysed import Analysed
 
@@ -101,35 +98,23 @@ def simplify(
     analysed.require_sound("simplify")
     if analysed.limits_reached:
         raise UsageError("a limit cut the analysis short, so it is not known what is equal: allow more")
-    if target and target != STANDARD_OUTPUT:
-        check_target("", target)
-    with analysed.loaded.opened() as opened:
-        with analysed.loaded.reading():
-            outline = Outline(opened.data)
-        if target and target != STANDARD_OUTPUT:
-            check_weights(outline.model, analysed.folder, target)
+    with rewriting(analysed, target) as source:
         end = monotonic() + seconds
-        given, source = _inlined(analysed, outline.model, end) if inline else (analysed, outline.model)
-        found, undone = _Job(given, source, chosen, load=load, is_legal=assume_legal, end=end).proved()
-        made, passed = found.model, found.passed
-        computed = {name for node in made.graph.node for name in node.output}
-        pieces = pieces_of(made, outline, opened)
-        model, weights = None, []
-        if target:
-            weights = list(write_copy(opened, target, pieces, made, analysed.folder, copy_weights))
-        else:
-            model = joined(opened, pieces)
+        given, original = _inlined(analysed, source.model, end) if inline else (analysed, source.model)
+        found, undone = _Job(given, original, chosen, load=load, is_legal=assume_legal, end=end).proved()
+        made, passed = source.made(found.model, copy_weights=copy_weights), found.passed
+        computed = {name for node in found.model.graph.node for name in node.output}
         return Simplified(
-            model,
+            made.model,
             target,
-            operators(source),
-            operators(made),
-            len(shape_nodes(source)),
-            shape_nodes(made, passed.known, passed.found.program.main if passed.found else None),
+            operators(original),
+            operators(found.model),
+            len(shape_nodes(original)),
+            shape_nodes(found.model, passed.known, passed.found.program.main if passed.found else None),
             undone,
-            len(opened.data),
-            size_of(pieces),
-            tuple(weights),
+            len(source.opened.data),
+            made.bytes,
+            made.weights_elsewhere,
             tuple(named(node) for node in passed.nodes if computed.isdisjoint(filter(None, node.output))),
             found.unchecked,
         )
@@ -219,10 +204,8 @@ class _Job:
         """A copy of the model after the passes, repeated until nothing changes, but for nodes with these outputs."""
         model = ModelProto()
         model.CopyFrom(self._original)
-        sizing = sized_by(self._analysed)
-        if sizing and not self._gate.tells_shapes:
-            kept = {*kept, *names_of_numbers(self._analysed, sizing)}
-        rounds = Rounds(self._passes, self._again, Known, self._end, self._is_legal)
+        keeps_sizes = bool(sized_by(self._analysed)) and not self._gate.tells_shapes
+        rounds = Rounds(self._passes, self._again, Known, keeps_sizes, self._end, self._is_legal)
         return _Copy(model, rounds.run(model, self._analysed, self._known, kept))
 
     def _again(self, model: ModelProto) -> Result:
@@ -236,7 +219,7 @@ class _Job:
         if model == self._original:
             return made, ""
         if self._analysed.assumptions:
-            _state(model, " and ".join(map(str, self._analysed.assumptions)))
+            write_entry(model, ASSUMING_KEY, " and ".join(map(str, self._analysed.assumptions)))
         checked = self._gate.rewritten(model, self._original, self._gate)
         made = replace(made, unchecked=checked.unchecked)
         if checked.complaint:
@@ -281,10 +264,3 @@ def operators(model: ModelProto) -> Mapping[str, int]:
         if node.op_type != "Constant"
     )
     return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
-
-
-def _state(model: ModelProto, text: str) -> None:
-    """Write into the metadata where the copy is equal."""
-    for entry in [item for item in model.metadata_props if item.key == ASSUMING_KEY]:
-        model.metadata_props.remove(entry)
-    model.metadata_props.add(key=ASSUMING_KEY, value=text)
