@@ -171,6 +171,7 @@ def freeze(
         original = gate_of(analysed, source.model, load=load)
         typed, passed, left_out = _rewritten(original, base, fixed, analysed.assumptions, tensors, load=load)
         made, size = source.made(typed, copy_weights=copy_weights), len(source.opened.data)
+    given = {tensor.name for graph in graphs(base.graph) for tensor in graph.initializer}
     functions = {(function.domain, function.name) for function in typed.functions}
     return Frozen(
         fixed.given,
@@ -181,12 +182,12 @@ def freeze(
         len(_nodes(typed)),
         passed.folded,
         passed.inlined,
-        tuple(tensor.name for tensor in passed.initialisers),
+        tuple(tensor.name for tensor in passed.initialisers if tensor.name in given),
         tuple(tensor.name for tensor in tensors),
         size,
         made.bytes,
         sum((node.domain, node.op_type) in functions for node in _nodes(typed)),
-        dynamic(fixed.bound),
+        dynamic(passed.found or fixed.bound),
         fixed.clauses,
         fixed.possible_failures,
         fixed.without_trip,
