@@ -42,8 +42,8 @@ class ShapeInferencePass(onnx_ir.passes.InPlacePass):
 class SimplifyPass(onnx_ir.passes.FunctionalPass):
     """A smaller model whose sizes stay symbolic, as `Result.simplify` gives it; the model that is given stays.
 
-    `passes`, `assume_legal` and `seconds` are those of `Result.simplify`; `assume` lists relations that every run
-    meets.
+    `passes`, `assume_legal`, `inline` and `seconds` are those of `Result.simplify`; `assume` lists relations that every
+    run meets.
     """
 
     def __init__(
@@ -52,14 +52,17 @@ class SimplifyPass(onnx_ir.passes.FunctionalPass):
         *,
         assume: Sequence[Assumption] = (),
         assume_legal: bool = False,
+        inline: bool = False,
         seconds: float = LONG,
     ) -> None:
-        self.passes, self.assume = passes, assume
+        self.passes, self.assume, self.inline = passes, assume, inline
         self.assume_legal, self.seconds = assume_legal, seconds
 
     def call(self, model: onnx_ir.Model) -> onnx_ir.passes.PassResult:
         """Analyse the model and rewrite it."""
         result = analyze(model, assume=self.assume)
-        found = result.simplify(self.passes, assume_legal=self.assume_legal, seconds=self.seconds).model
+        found = result.simplify(
+            self.passes, assume_legal=self.assume_legal, inline=self.inline, seconds=self.seconds
+        ).model
         assert found is not None
         return onnx_ir.passes.PassResult(onnx_ir.from_proto(found), modified=found != result.model)

@@ -195,22 +195,23 @@ class Copies(Analysed):
         copy_weights: bool = False,
         load: bool = True,
         assume_legal: bool = False,
+        inline: bool = False,
         seconds: float = LONG,
     ) -> Simplified:
         """A smaller copy of the model whose sizes stay symbolic: it runs where the model runs, and gives the same.
 
-        `passes` are some of `absint.jobs.simplifying.simplify.PASSES`; all of them if it is None. They are repeated
+        `passes` are some of `absint.jobs.rewriting.rounds.PASSES`; all of them if it is None. They are repeated
         until nothing changes. A comparison as of `absint.diff` proves that shapes and legal sizes are the same, within
         `seconds`; nodes whose change is not proved are in `undone` of the answer. A node that may
         fail stays, unless `assume_legal` says that inputs are legal: then nodes that only fail go, and the answer has
-        them as `dropped`. Where the analysis was given assumptions, equality holds where they do, and the metadata have
-        them.
+        them as `dropped`. Functions stay, unless `inline` puts their nodes in the place of each call. Where the
+        analysis was given assumptions, equality holds where they do, and the metadata have them.
 
         With a `path` the copy is written to this file, complete or not at all, as `save_annotated` does, with
         `copy_weights` and `load` as there; without, it is the `model` of the answer.
 
         Raises UsageError for an unknown pass, the result of an unsound policy or of an analysis that a limit cut short,
-        and a path that cannot be written.
+        functions that cannot be inlined, and a path that cannot be written.
         """
         from absint.jobs.simplifying.simplify import simplify
 
@@ -222,6 +223,7 @@ class Copies(Analysed):
             copy_weights=copy_weights,
             load=load,
             assume_legal=assume_legal,
+            inline=inline,
             seconds=seconds,
         )
 

@@ -1,12 +1,13 @@
 """Nodes that `absint simplify` and other tools leave of the same models.
 
-    python benchmarks/simplifiers.py MODEL... --tools PYTHON [--seconds 60]
+    python benchmarks/simplifiers.py MODEL... --tools PYTHON [--seconds 60] [--minutes 15]
 
 PYTHON is an interpreter with onnxsim, onnxslim, onnxscript and onnxruntime. Each tool has a process of its own for each
-model, and at most `--seconds`. Nodes are those without constants, of all graphs; of the ratios after/before the
-geometric mean is taken over the models that all tools finish. "Differs" counts copies that do not run, or give other
-bits, on one input where the model runs, without optimisations. The last columns say what `absint simplify` leaves of
-what a tool leaves, and the shape nodes left where onnxscript's optimiser comes after a tool.
+model, a fork of one that has imported it, and at most `--seconds`; no model begins after `--minutes`. Nodes are those
+without constants, of all graphs; of the ratios after/before the geometric mean is taken over the models that all tools
+finish. "Differs" counts copies that do not run, or give other bits, on one input where the model runs, without
+optimisations. The last columns say what `absint simplify` leaves of what a tool leaves, and the shape nodes left where
+onnxscript's optimiser follows a tool.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ from __future__ import annotations
 import argparse
 import subprocess
 import sys
-from collections.abc import Callable
-from math import exp, log
+from collections.abc import Callable, Mapping
+from math import ceil, exp, inf, log
 from pathlib import Path
 from shutil import copy
 from tempfile import TemporaryDirectory
+from time import monotonic
 from typing import Final, NamedTuple
 
 import onnx
@@ -30,13 +32,35 @@ from absint.jobs.simplifying.shape_nodes import shape_nodes
 from absint.jobs.simplifying.simplify import operators
 
 TOOLS: Final = {
-    "onnxsim": "import onnxsim, onnx; onnx.save(onnxsim.simplify(onnx.load(a))[0], b)",
-    "onnxslim": "import onnxslim, onnx; onnx.save(onnxslim.slim(onnx.load(a)), b)",
-    "onnxscript's optimiser": "import onnxscript.optimizer as o, onnx; onnx.save(o.optimize(onnx.load(a)), b)",
-    "onnxruntime, basic level": "import onnxruntime as o; s = o.SessionOptions(); "
-    "s.graph_optimization_level = o.GraphOptimizationLevel.ORT_ENABLE_BASIC; s.optimized_model_filepath = b; "
-    "o.InferenceSession(a, s, providers=['CPUExecutionProvider'])",
+    "onnxsim": ("import onnxsim, onnx", "onnx.save(onnxsim.simplify(onnx.load(a))[0], b)"),
+    "onnxslim": ("import onnxslim, onnx", "onnx.save(onnxslim.slim(onnx.load(a)), b)"),
+    "onnxscript's optimiser": (
+        "import onnxscript.optimizer as o, onnx",
+        "onnx.save(o.optimize(onnx.load(a)), b)",
+    ),
+    "onnxruntime, basic level": (
+        "import onnxruntime as o",
+        "s = o.SessionOptions(); s.graph_optimization_level = o.GraphOptimizationLevel.ORT_ENABLE_BASIC; "
+        "s.optimized_model_filepath = b; o.InferenceSession(a, s, providers=['CPUExecutionProvider'])",
+    ),
+    "absint simplify": ("import absint", "absint.analyze(a).simplify(path=b)"),
 }
+"""The imports of each tool, and what writes its copy of `a` to `b`."""
+SERVER: Final = """
+import os, signal, sys
+{imports}
+for line in sys.stdin:
+    child = os.fork()
+    if not child:
+        a, b = line.rstrip().split("\\t")
+        signal.alarm({seconds})
+        try:
+            {code}
+        except BaseException:
+            os._exit(1)
+        os._exit(0)
+    print(os.waitpid(child, 0)[1], file=sys.stderr, flush=True)
+"""
 OURS: Final = "absint simplify"
 NEXT: Final = "onnxscript's optimiser"
 
@@ -58,12 +82,17 @@ def main() -> int:
     parser.add_argument("models", nargs="+", type=Path)
     parser.add_argument("--tools", required=True)
     parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--minutes", type=float, default=inf)
     given = parser.parse_args()
+    end = monotonic() + 60 * given.minutes
+    tools = {name: _Tool(name, given.tools, given.seconds) for name in TOOLS}
     before, found = list[Left](), dict[str, list[Left | None]]()
     for path in given.models:
+        if monotonic() >= end:
+            break
         before.append(_left(path, None))
-        for name in (OURS, *TOOLS):
-            found.setdefault(name, []).append(_tried(name, path, given.tools, given.seconds))
+        for name in (OURS, *(name for name in TOOLS if name != OURS)):
+            found.setdefault(name, []).append(_tried(name, path, tools))
     every = [at for at in range(len(before)) if all(each[at] is not None for each in found.values())]
     print(f"{len(every)} of {len(before)} models that all tools finish\n")
     after = ["then absint simplify: nodes", "then onnxscript: shape nodes"]
@@ -88,28 +117,45 @@ def _mean(kept: list[tuple[Left, Left]], nodes: Callable[[Left], int]) -> float:
     return exp(sum(log(max(nodes(left), 1) / old.nodes) for old, left in kept if old.nodes) / max(len(kept), 1))
 
 
-def _tried(name: str, path: Path, python: str, seconds: float) -> Left | None:
+class _Tool:
+    """A process that runs a tool on one model after the other."""
+
+    def __init__(self, name: str, python: str, seconds: float) -> None:
+        imports, code = TOOLS[name]
+        text = SERVER.format(imports=imports, code=code, seconds=ceil(seconds))
+        command = [sys.executable if name == OURS else python, "-c", text]
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        )
+
+    def run(self, path: Path, target: Path) -> bool:
+        """Whether it writes a copy of a model."""
+        assert self._process.stdin is not None
+        assert self._process.stderr is not None
+        self._process.stdin.write(f"{path}\t{target}\n")
+        self._process.stdin.flush()
+        while not (line := self._process.stderr.readline().strip()).isdigit():
+            if not line and self._process.poll() is not None:
+                raise OSError("the tool cannot be imported")
+        return line == "0" and target.exists()
+
+
+def _tried(name: str, path: Path, tools: Mapping[str, _Tool]) -> Left | None:
     with TemporaryDirectory() as folder:
         target = Path(folder, "copy.onnx")
         for weights in path.parent.glob("*.bin"):
             copy(weights, folder)
-        try:
-            _run(name, path, target, python, seconds)
-            left = _left(target, path)
-            then = [Path(folder, f"{at}.onnx") for at in range(2)]
-            _run(OURS, target, then[0], python, seconds)
-            _run(NEXT, target, then[1], python, seconds)
-            ours, after = (_left(each, None) for each in then)
-            return left._replace(then_ours=ours.nodes, then_next=after.shape_nodes)
-        except (subprocess.SubprocessError, OSError, absint.AbsintError):
+        then = [Path(folder, f"{at}.onnx") for at in range(2)]
+        if not (
+            tools[name].run(path, target) and tools[OURS].run(target, then[0]) and tools[NEXT].run(target, then[1])
+        ):
             return None
-
-
-def _run(name: str, path: Path, target: Path, python: str, seconds: float) -> None:
-    command = [python, "-c", f"a, b = {str(path)!r}, {str(target)!r}; {TOOLS.get(name, '')}"]
-    if name == OURS:
-        command = [sys.executable, "-m", "absint", "simplify", str(path), "-o", str(target)]
-    subprocess.run(command, timeout=seconds, capture_output=True, check=True)
+        try:
+            left = _left(target, path)
+            ours, after = (_left(each, None) for each in then)
+        except absint.AbsintError:
+            return None
+        return left._replace(then_ours=ours.nodes, then_next=after.shape_nodes)
 
 
 def _left(path: Path, original: Path | None) -> Left:

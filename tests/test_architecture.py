@@ -34,7 +34,8 @@ ORDER: Final = tuple(
     absint.questions.limits absint.questions.sizes absint.questions.proofs absint.questions.claims
     absint.questions.costs.operators absint.questions.costs absint.questions.explain
     absint.research.specification absint.questions.certificates absint.questions
-    absint.jobs.copies absint.jobs.freezing absint.jobs.dynamizing absint.jobs.profiles absint.jobs.auditing
+    absint.jobs.copies absint.jobs.rewriting absint.jobs.freezing absint.jobs.dynamizing
+    absint.jobs.profiles absint.jobs.auditing
     absint.show.summary absint.show.text
     absint.show.page
     absint.result_questions absint.result_copies absint.result absint.api absint.ir
@@ -72,6 +73,7 @@ READS_AND_WRITES_MODELS = (
     "absint/questions/claims/*",
     "absint/jobs/dynamizing/*",
     "absint/jobs/freezing/*",
+    "absint/jobs/rewriting/*",
     "absint/jobs/simplifying/*",
     "absint/jobs/auditing/*",
     "absint/testing/*",

@@ -10,8 +10,8 @@ from absint.commands.analysis import Settings, analysed, analysis_options, no_lo
 from absint.commands.command import FINE, NO, Command, status
 from absint.commands.models import models_argument
 from absint.errors import UsageError
+from absint.jobs.rewriting.rounds import PASSES
 from absint.jobs.simplifying.running import apart
-from absint.jobs.simplifying.simplify import PASSES
 from absint.lattices.limits import LONG
 from absint.shapes.sizes import Sizes
 from absint.show import simplifying as report
@@ -23,6 +23,7 @@ from absint.show.text import answer
 @output_options(required=True)
 @click.option("--passes", metavar="NAMES", help=f"Some of {','.join(PASSES)}; all without the option.")
 @click.option("--assume-legal", is_flag=True, help="Drop nodes that only fail, and list them.")
+@click.option("--inline", is_flag=True, help="Put the nodes of functions in the place of their calls first.")
 @click.option("--report", "details", is_flag=True, help="List operators before and after, and the shape nodes left.")
 @click.option("--run", "runs", is_flag=True, help="Run both at three legal sizes and compare them bit by bit.")
 @click.option("--seconds", type=float, default=LONG, help="Time for all proofs.")
@@ -36,6 +37,7 @@ def simplify(
     output: str,
     passes: str | None,
     assume_legal: bool,
+    inline: bool,
     details: bool,
     runs: bool,
     seconds: float,
@@ -63,7 +65,13 @@ def simplify(
     result = analysed(model, settings, sizes)
     with status("simplifying"):
         found = result.simplify(
-            chosen, output, copy_weights=copy_weights, load=not no_load, assume_legal=assume_legal, seconds=seconds
+            chosen,
+            output,
+            copy_weights=copy_weights,
+            load=not no_load,
+            assume_legal=assume_legal,
+            inline=inline,
+            seconds=seconds,
         )
     differences, ran = apart(result, output) if runs and not found.weights_elsewhere else ((), 0)
     of_runs = report.of_runs(differences, ran, found.weights_elsewhere) if runs else ()

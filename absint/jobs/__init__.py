@@ -1,7 +1,8 @@
 """Jobs on analysed models: copies, comparisons, gates.
 
 copies       types written into a copy (annotate); the gate and the writer that every copy goes through
-freezing     a copy at fixed sizes, and all folded that they decide
+rewriting    passes over graphs, which freezing and simplifying have in common
+freezing     a copy at fixed sizes, simplified there
 simplifying  a smaller copy whose sizes stay symbolic, proved equal
 dynamizing   sizes as symbols: a copy without the constants that hold old sizes
 profiles     ranges of sizes for engines, proved legal

@@ -1,7 +1,8 @@
 """A model and a changed copy of it, as changes to the bytes of the model: what is equal stays byte for byte as it was.
 
-Compared are the metadata of the model and its main graph: types, tensors and nodes, in the graphs of attributes too. A
-copy that was made of an `Outline` lacks the data of large tensors, and its `pieces` bring them back.
+Compared are metadata, opsets and functions of the model, and its main graph: types, tensors and nodes, in the graphs of
+attributes too. A copy that was made of an `Outline` lacks the data of large tensors, and its `pieces` bring them
+back.
 """
 
 from __future__ import annotations
@@ -43,6 +44,10 @@ def differences(before: ModelProto, after: ModelProto, write: Write = serialised
     found = Changes()
     number = ModelProto.METADATA_PROPS_FIELD_NUMBER
     _listed(found, number, before.metadata_props, after.metadata_props, lambda item: item.key, write)
+    number = ModelProto.FUNCTIONS_FIELD_NUMBER
+    _listed(found, number, before.functions, after.functions, lambda item: f"{item.domain}::{item.name}", write)
+    number = ModelProto.OPSET_IMPORT_FIELD_NUMBER
+    _listed(found, number, before.opset_import, after.opset_import, lambda item: item.domain, write)
     graph = _graph(before.graph, after.graph, write)
     if graph:
         found.inside[ModelProto.GRAPH_FIELD_NUMBER] = graph

@@ -106,11 +106,10 @@ def write_files(folder: str | os.PathLike[str], contents: Mapping[str, str | byt
 
 def write_copy(
     original: Opened,
+    target: str,
     pieces: Sequence[Piece],
     model: ModelProto,
     folder: Path | None,
-    target: str,
-    *,
     copy_weights: bool = False,
 ) -> Sequence[str]:
     """Write pieces of a model and new ones as `write_text` writes a text; to standard output if the target is `-`.
@@ -119,8 +118,12 @@ def write_copy(
     files are copied beside the target if that is wanted; the answer lists those that it has not beside it. Raises
     UsageError for a target that holds its weights, and for weights that would replace another file.
     """
-    with copy_begun(original, target) as finish:
-        return finish(pieces, model, folder, copy_weights)
+    if target == "-":
+        original.copy(pieces, sys.stdout.buffer, is_new=False)
+        return ()
+    elsewhere = _weights_elsewhere(model, folder, target, copy_weights)
+    is_file = _write(lambda file, is_new: original.copy(pieces, file, is_new=is_new), target)
+    return elsewhere if is_file else ()
 
 
 @contextmanager
@@ -129,7 +132,7 @@ def copy_begun(original: Opened, target: str) -> Iterator[Finish]:
     finds out which of them change. If it ends without the call that finishes the copy, nothing is written.
     """
     if target == "-" or _is_stream(target) or original.number is None:
-        yield partial(_write_at_once, original, target)
+        yield partial(write_copy, original, target)
         return
     path = Path(os.path.realpath(target))
     with ExitStack() as stack:
@@ -147,22 +150,6 @@ def copy_begun(original: Opened, target: str) -> Iterator[Finish]:
             return elsewhere
 
         yield finish
-
-
-def _write_at_once(
-    original: Opened,
-    target: str,
-    pieces: Sequence[Piece],
-    model: ModelProto,
-    folder: Path | None,
-    copy_weights: bool,
-) -> Sequence[str]:
-    if target == "-":
-        original.copy(pieces, sys.stdout.buffer, is_new=False)
-        return ()
-    elsewhere = _weights_elsewhere(model, folder, target, copy_weights)
-    is_file = _write(lambda file, is_new: original.copy(pieces, file, is_new=is_new), target)
-    return elsewhere if is_file else ()
 
 
 def _weights_elsewhere(model: ModelProto, folder: Path | None, target: str, copy_weights: bool) -> Sequence[str]:

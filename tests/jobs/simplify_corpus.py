@@ -1,4 +1,7 @@
-"""Simplifies every model of the corpus and runs both: `python -m tests.jobs.simplify_corpus [NAME]...`.
+"""Simplifies every model of the corpus and runs both: `python -m tests.jobs.simplify_corpus [NAME | FOLDER]...`.
+
+A folder is one that examples/export_models.py writes. `--seconds` ends the job before the next model; `--after NAME`
+begins behind that one.
 
 At legal sizes, 1 and an odd one among them, and at 0 where that is legal, every output is to be bit-equal; where one of
 the two fails at a size, both are to. At 20 random sizes both are to be legal, or neither. The table has nodes after and
@@ -8,10 +11,13 @@ nodes or more.
 
 from __future__ import annotations
 
+import json
 import sys
 import time
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Iterator, Mapping
-from math import exp, log
+from math import exp, inf, log
+from pathlib import Path
 from random import Random
 
 import absint
@@ -30,12 +36,22 @@ SECONDS = 20.0
 """Time for a run, in a process of its own: at sizes like 0, onnxruntime may crash, or not end."""
 
 
-def main(names: list[str]) -> int:
+def main() -> int:
+    parser = ArgumentParser(description=__doc__, formatter_class=RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--seconds", type=float, default=inf)
+    parser.add_argument("--after", default="")
+    given = parser.parse_args()
+    models = [model for name in given.names for model in named(name)] or [*REAL.values()]
+    names = [model.name for model in models]
     found: list[Simplified] = []
     broken = 0
-    for name in names or REAL:
-        start = time.perf_counter()
-        done, wrong, ran = tried(REAL[name])
+    end = time.monotonic() + given.seconds
+    for model in models[names.index(given.after) + 1 if given.after else 0 :]:
+        if time.monotonic() >= end:
+            break
+        name, start = model.name, time.perf_counter()
+        done, wrong, ran = tried(model)
         broken += bool(wrong)
         found.append(done)
         left = f"shape nodes {done.shape_nodes_before} -> {len(done.shape_nodes)}"
@@ -45,6 +61,14 @@ def main(names: list[str]) -> int:
     table("all", found)
     table("20 % shape nodes or more", [one for one in found if one.shape_nodes_before >= 0.2 * one.nodes_before])
     return broken
+
+
+def named(name: str) -> list[RealModel]:
+    """A model of the corpus, or those in a folder."""
+    if name in REAL:
+        return [REAL[name]]
+    sizes = json.loads(Path(name, "sizes.json").read_text("utf-8"))
+    return [RealModel(each, Path(name, f"{each}.onnx"), {"bindings": sizes[each]["sizes"]}) for each in sorted(sizes)]
 
 
 def table(label: str, found: list[Simplified]) -> None:
@@ -97,4 +121,4 @@ def sampled(result: Result, bindings: list[Mapping[str, int]]) -> Iterator[Mappi
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

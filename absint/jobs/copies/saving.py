@@ -7,13 +7,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from absint.errors import UsageError
 from absint.jobs.copies.dialects import Style
 from absint.lattices.text.escapes import excerpt
 from absint.model.early_copies import large_file
-from absint.model.opening import ModelFile, Opened, has_changed
+from absint.model.opening import MAX_FILE, ModelFile, Opened, has_changed
 from absint.model.protos import graphs
-from absint.model.wire.splicing import Piece, spliced
-from absint.model.writing import Finish, check_target, copy_begun
+from absint.model.wire.splicing import Piece, Span, size_of, spliced
+from absint.model.writing import Finish, check_target, check_weights, copy_begun, write_copy
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -125,6 +126,61 @@ def save_simplified(loaded: Loaded, target: str, *, copy_weights: bool = False) 
         pieces = pieces_of(copy, outline, copied.opened)
         folder = None if loaded.folder is None else Path(loaded.folder)
         return changed, copied.finish(pieces, outline.model, folder, copy_weights)
+
+
+class Made(NamedTuple):
+    """A rewritten model, in memory or in a file."""
+
+    model: ModelProto | None
+    """The copy, unless it was written to a file."""
+    bytes: int
+    weights_elsewhere: tuple[str, ...] = ()
+    """Files of weights that runtimes look for beside the copy and that are beside the original."""
+
+
+class Source(NamedTuple):
+    """A model that is rewritten."""
+
+    outline: Outline
+    opened: Opened
+    folder: Path | None
+    target: str
+
+    @property
+    def model(self) -> ModelProto:
+        """The model without the data of large tensors."""
+        return self.outline.model
+
+    def made(self, copy: ModelProto, *, copy_weights: bool) -> Made:
+        """Write a copy of `model` to the target, or give it with all of its data. Raises UsageError if that fails."""
+        pieces = pieces_of(copy, self.outline, self.opened)
+        size = size_of(pieces)
+        if self.target:
+            weights = write_copy(self.opened, self.target, pieces, copy, self.folder, copy_weights)
+            return Made(None, size, tuple(weights))
+        if size > MAX_FILE:
+            raise UsageError(f"the copy has {size:,} bytes, too many for memory: give a path")
+        model = type(copy)()
+        with memoryview(self.opened.data) as view:
+            parts = (bytes(view[p.start : p.end]) if isinstance(p, Span) else p for p in pieces)
+            model.ParseFromString(b"".join(parts))
+        return Made(model, size)
+
+
+@contextmanager
+def rewriting(analysed: Analysed, target: str) -> Iterator[Source]:
+    """Read a model that is rewritten, for a target that is a file, standard output (`-`) or empty.
+
+    Raises UsageError for a target that cannot be written or that holds weights of the model.
+    """
+    is_file = target not in ("", STANDARD_OUTPUT)
+    if is_file:
+        check_target("", target)
+    with analysed.loaded.opened() as opened:
+        outline = _outline(analysed.loaded, opened)
+        if is_file:
+            check_weights(outline.model, analysed.folder, target)
+        yield Source(outline, opened, analysed.folder, target)
 
 
 def _outline(loaded: Loaded, opened: Opened) -> Outline:

@@ -235,6 +235,11 @@ def diff(
     return _Comparison(a, b, runs, limits, at).answer([r for r in assumed if r is not TRUE], values)
 
 
+def proof(first: Result, second: Result, seconds: float) -> Diff:
+    """The same by proofs alone, without what no verdict rests on: costs, and rows that stay apart."""
+    return _Comparison(first, second, False, Limits(seconds, RLIMIT, MEMORY), {}).answer([], False, is_whole=False)
+
+
 class _Comparison:
     def __init__(self, first: Result, second: Result, runs: bool, limits: Limits, at: Mapping[str, int]) -> None:
         self._at, self._is_run = at, runs
@@ -247,7 +252,7 @@ class _Comparison:
         self._numbers: dict[bool, Numbers] = {}
         self._reason = ""
 
-    def answer(self, assumed: Sequence[Relation], values: bool) -> Diff:
+    def answer(self, assumed: Sequence[Relation], values: bool, *, is_whole: bool = True) -> Diff:
         a, b, over, back, clock = self._a, self._b, self._over, self._back, self._clock
         first, second = Model("A", a, contract(a, clock.left)), Model("B", b, contract(b, clock.left))
         there = Direction(first, second, over, self._runs, clock, assumed, self._numbered).run()
@@ -256,9 +261,9 @@ class _Comparison:
         common = there.both()
         pairs = paired(a.outputs, b.outputs)
         outputs = Compared(a, b, over, common, self._runs, self._numbered).outputs(pairs)
-        costs = self._in_time(lambda: figures(a, b, over, self._at))
+        costs = self._in_time(lambda: figures(a, b, over, self._at)) if is_whole else None
         inner = self._in_time(lambda: tuple(differing(a, b, over, common))) if values else None
-        rows = self._in_time(lambda: tuple(lost(a, b, self._inputs, pairs, run=self._is_run)))
+        rows = self._in_time(lambda: tuple(lost(a, b, self._inputs, pairs, run=self._is_run))) if is_whole else None
         return Diff(
             a.origin,
             b.origin,

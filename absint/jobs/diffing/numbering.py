@@ -15,9 +15,9 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
 from absint.jobs.diffing.correspondence import Correspondence, Pair, both, form_of, plain
-from absint.jobs.diffing.noops import MOST_NUMBERS, Operands, dims_of, passed_on, permutation
 from absint.jobs.diffing.witness import Side
-from absint.jobs.freezing.rewriting import defined, rename_captured
+from absint.jobs.rewriting.folding import defined, rename_captured
+from absint.jobs.rewriting.noops import MOST_NUMBERS, Operands, dims_of, passed_on, permutation
 from absint.lattices.logic.relation import FALSE, TRUE
 from absint.lattices.terms.expr import Dim, Expr, Symbol, sole_atom
 from absint.lattices.terms.normal import substitute

@@ -8,5 +8,5 @@ resizing    the symbols with their old sizes; tables whose shape carries one, as
 finding     rounds of repairing, the shape analysis with repaired constants, and searching, which leads a requirement
             back to a constant; the one combination of readings that nothing refutes
 alignment   the readings of a target of Reshape
-rewriting   the copy of the model, with the nodes that compute sizes (emitting)
+rewriting   the copy of the model, with the nodes that compute sizes and tables (making)
 """

@@ -163,7 +163,7 @@ def dynamize(
             written = annotated(result, Style(outputs=True), model=copy.model, load=load)
             unchecked, left_out = written.unchecked, written.left_out
             pieces = pieces_of(written.model, outline, opened)
-            weights = write_copy(opened, pieces, written.model, static.folder, path)
+            weights = write_copy(opened, path, pieces, written.model, static.folder)
     unmended = contract(before, limits)
     return Dynamized(
         request.sizes,

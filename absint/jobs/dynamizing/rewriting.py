@@ -10,10 +10,11 @@ from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto
 from onnx.helper import make_tensor_value_info, tensor_dtype_to_np_dtype
 from onnx.numpy_helper import to_array
 
-from absint.jobs.dynamizing.emitting import Emitter, NotWrittenError
+from absint.jobs.dynamizing.making import RecipeEmitter
 from absint.jobs.dynamizing.repairing import numbers_of
 from absint.jobs.dynamizing.resizing import Resizing, TableError, Tables, evaluated
-from absint.jobs.freezing.rewriting import INITIALISERS_ALONE, copied
+from absint.jobs.rewriting.emitting import NotWrittenError
+from absint.jobs.rewriting.folding import INITIALISERS_ALONE, copied
 from absint.lattices.terms.expr import Expr, Symbol, const
 from absint.lattices.terms.normal import sole_atom
 from absint.lattices.value import Tensor
@@ -150,7 +151,7 @@ class Rewriter:
         imports = analysed.loaded.imports()
         named = {entry.domain for entry in self.model.opset_import}
         self._opset = imports.get("", 1) if named & {"", "ai.onnx"} else 0
-        self._emitter = Emitter(_places(analysed, found), self._opset, set(_names(self.model.graph)))
+        self._emitter = RecipeEmitter(_places(analysed, found), self._opset, set(_names(self.model.graph)))
         self._tables = Tables(resizing, sizes_of(found.states))
         self._constants = constants
         self._places = Protos(analysed, self.model.graph)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, TypeProto
@@ -15,23 +16,22 @@ from absint.jobs.copies.dialects import Style
 from absint.jobs.copies.gate import Gate, LeftOut, begin
 from absint.jobs.copies.idle import sized_by
 from absint.jobs.copies.loading import is_load_needed
-from absint.jobs.copies.saving import STANDARD_OUTPUT, pieces_of
+from absint.jobs.copies.saving import rewriting
 from absint.jobs.freezing.dynamic import Dynamic, dynamic
-from absint.jobs.freezing.exact import Exact, size_at
-from absint.jobs.freezing.rewriting import INITIALISERS_ALONE, Rewritten, copied, remove, rewrite
-from absint.jobs.freezing.sizes import FixedSizes, fix, redeclared
+from absint.jobs.freezing.sizes import FixedSizes, again, fix, redeclared
+from absint.jobs.rewriting.exact import Exact, size_at
+from absint.jobs.rewriting.folding import INITIALISERS_ALONE, copied, remove
+from absint.jobs.rewriting.rounds import PASSES, Passed, Rounds
 from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import Expr, const
 from absint.lattices.terms.normal import substitute
 from absint.lattices.text import format_dim_param, read_dim_param
 from absint.lattices.text.escapes import format_sizes
 from absint.lattices.value import OptionalOf, Tensor, Value
-from absint.model.inference import MAX_INFERRED, Outline
-from absint.model.opening import MAX_FILE, Opened
+from absint.model.inference import MAX_INFERRED
+from absint.model.load import outlined_copy
 from absint.model.protos import bodies, graphs, pairs
 from absint.model.weights import TYPES
-from absint.model.wire.splicing import Piece, Span, size_of
-from absint.model.writing import check_target, check_weights, write_copy
 from absint.shapes.sizes import Sizes
 from absint.solution.analysed import Analysed
 from absint.solver.constraints import PossibleFailure
@@ -160,52 +160,40 @@ def freeze(
     load: bool = True,
 ) -> Frozen:
     """See `Result.freeze`."""
-    if target and target != STANDARD_OUTPUT:
-        check_target("", target)
-    if len(analysed.nodes) <= MAX_INFERRED:
-        begin(load=load and is_load_needed(analysed.loaded.model))
-    fixed = fix(analysed, sizes)
-    tensors = [] if keep_inputs else constants(analysed, fixed.given)
-    with analysed.loaded.opened() as opened:
-        with analysed.loaded.reading():
-            outline = Outline(opened.data)
-        if target and target != STANDARD_OUTPUT:
-            check_weights(outline.model, analysed.folder, target)
-        base = _declared(outline.model, fixed)
+    with rewriting(analysed, target) as source:
+        if len(analysed.nodes) <= MAX_INFERRED:
+            begin(load=load and is_load_needed(analysed.loaded.model))
+        fixed = fix(analysed, sizes)
+        tensors = [] if keep_inputs else constants(analysed, fixed.given)
+        base = _declared(source.model, fixed)
         fixed = redeclared(fixed, base, analysed.assumptions)
-        before = len(_nodes(outline.model))
-        original = gate_of(analysed, outline.model, load=load)
-        rewritten, left_out, unchecked = _rewritten(original, base, fixed, analysed.assumptions, tensors, load=load)
-        typed = rewritten.model
-        pieces = pieces_of(typed, outline, opened)
-        size = len(opened.data)
-        model, weights = None, []
-        if target:
-            weights = list(write_copy(opened, pieces, typed, analysed.folder, target, copy_weights=copy_weights))
-        else:
-            model = joined(opened, pieces)
+        before = len(_nodes(source.model))
+        original = gate_of(analysed, source.model, load=load)
+        typed, passed, left_out = _rewritten(original, base, fixed, analysed.assumptions, tensors, load=load)
+        made, size = source.made(typed, copy_weights=copy_weights), len(source.opened.data)
+    given = {tensor.name for graph in graphs(base.graph) for tensor in graph.initializer}
     functions = {(function.domain, function.name) for function in typed.functions}
     return Frozen(
         fixed.given,
         fixed.derived,
-        model,
+        made.model,
         target,
         before,
         len(_nodes(typed)),
-        rewritten.folded,
-        rewritten.inlined,
-        tuple(tensor.name for tensor in rewritten.dropped),
+        passed.folded,
+        passed.inlined,
+        tuple(tensor.name for tensor in passed.initialisers if tensor.name in given),
         tuple(tensor.name for tensor in tensors),
         size,
-        size_of(pieces),
+        made.bytes,
         sum((node.domain, node.op_type) in functions for node in _nodes(typed)),
-        dynamic(fixed.bound),
+        dynamic(passed.found or fixed.bound),
         fixed.clauses,
         fixed.possible_failures,
         fixed.without_trip,
         left_out,
-        tuple(weights),
-        unchecked,
+        made.weights_elsewhere,
+        original.unchecked,
     )
 
 
@@ -231,9 +219,9 @@ def _rewritten(
     tensors: Sequence[TensorProto],
     *,
     load: bool,
-) -> tuple[Rewritten, tuple[LeftOut, ...], str]:
-    """A copy of `base` with all types that follow from the sizes, folded as far as it loads then, with these tensors in
-    place of inputs.
+) -> tuple[ModelProto, Passed, tuple[LeftOut, ...]]:
+    """A copy of `base` with all types that follow from the sizes, simplified as far as it loads then, with these
+    tensors in place of inputs.
 
     The sizes are in its inputs, so that the metadata have the assumptions of the caller only. Raises UsageError if the
     sizes alone keep it from loading.
@@ -244,25 +232,45 @@ def _rewritten(
     _restore(base, found)
     gate = gate_of(bound, base, load=load)
     first = gate.checked(found, both(bound, bodies))
-    sizing = sized_by(bound)
-    every = frozenset(range(len(bound.nodes)))
-    tries: list[frozenset[int]] = [frozenset(sizing), every] if sizing else [every]
-    if not sizing or original.tells_shapes:
-        tries.insert(0, frozenset())
+    has_sizing = bool(sized_by(bound))
+    tries: list[tuple[Sequence[str], bool]] = [(_PASSES, True), ((), True)] if has_sizing else [((), False)]
+    if not has_sizing or original.tells_shapes:
+        tries.insert(0, (_PASSES, False))
     complaint = ""
-    for kept in tries:
+    for passes, keeps_sizes in tries:
         model = ModelProto()
         model.CopyFrom(found)
-        rewritten = rewrite(bound, model, Exact(bound, fixed.sizes), kept)
-        fill(rewritten.model, tensors)
+        passed = _passed(model, fixed, assumptions, tensors, passes, keeps_sizes)
         then = original.rewritten(model, base, gate)
         if not then.complaint:
-            return rewritten, (*first.left_out, *then.left_out), original.unchecked
+            return model, passed, (*first.left_out, *then.left_out)
         complaint = complaint or then.complaint
     raise UsageError(
         f"no frozen model does what the model does, as {complaint}: leave a size open that this depends on, or give "
         "another one"
     )
+
+
+_PASSES: Final = tuple(name for name in PASSES if name != "sizes")
+"""Sizes that are numbers are constants; others stay as the author computes them."""
+
+
+def _passed(
+    model: ModelProto,
+    fixed: FixedSizes,
+    assumptions: Sequence[Relation],
+    tensors: Sequence[TensorProto],
+    passes: Sequence[str],
+    keeps_sizes: bool,
+) -> Passed:
+    """Simplify a copy of the model at the sizes in place, with these tensors in place of inputs."""
+
+    def reread(copy: ModelProto) -> Analysed:
+        return again(fixed, outlined_copy(copy, fixed.bound.loaded), assumptions)
+
+    fill(model, tensors)
+    analysed = reread(model) if tensors else fixed.bound
+    return Rounds(passes, reread, lambda found: Exact(found, fixed.sizes), keeps_sizes).run(model, analysed)
 
 
 def _state(model: ModelProto, before: ModelProto, assumptions: Sequence[Relation]) -> None:
@@ -312,18 +320,6 @@ def _forget(declared: TypeProto, sizes: Mapping[str, int]) -> None:
 def _symbols(text: str) -> frozenset[str]:
     dim = read_dim_param(text, ()).dim
     return frozenset({text}) | (dim.free_symbols if isinstance(dim, Expr) else frozenset())
-
-
-def joined(opened: Opened, pieces: Sequence[Piece]) -> ModelProto:
-    """The model in the pieces."""
-    if size_of(pieces) > MAX_FILE:
-        raise UsageError(f"the frozen model has {size_of(pieces):,} bytes, too many for memory: give a path")
-    view = memoryview(opened.data)
-    parts = [bytes(view[p.start : p.end]) if isinstance(p, Span) else p for p in pieces]
-    view.release()
-    model = ModelProto()
-    model.ParseFromString(b"".join(parts))
-    return model
 
 
 def _nodes(model: ModelProto) -> list[NodeProto]:

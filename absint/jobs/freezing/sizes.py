@@ -184,11 +184,19 @@ def redeclared(fixed: FixedSizes, model: ModelProto, assumptions: Sequence[Relat
     analysis.
     """
     bound = fixed.bound
-    lower = bound.lowered.lower
     has_loop = any(isinstance(node.step, LoopBody) for node in bound.nodes)
-    if lower is None or not (has_loop or _gains_elements(bound, fixed.sizes)):
+    if not (has_loop or _gains_elements(bound, fixed.sizes)):
         return fixed
     loaded = Loaded(model, bound.origin, bound.loaded.folder, given=model, is_outlined=True)
+    found = again(fixed, loaded, assumptions)
+    changed = _without_trip(bound, found) if fixed.sizes else ()
+    return replace(fixed, bound=found, without_trip=tuple(dict.fromkeys((*fixed.without_trip, *changed))))
+
+
+def again(fixed: FixedSizes, loaded: Loaded, assumptions: Sequence[Relation]) -> Analysed:
+    """The analysis of a copy that declares the sizes, under what the assumptions about the original leave."""
+    lower = fixed.bound.lowered.lower
+    assert lower is not None
     lowered = lower(loaded)
     inputs = read_inputs(lowered)
     for node, value in inputs.values.items():
@@ -197,10 +205,7 @@ def redeclared(fixed: FixedSizes, model: ModelProto, assumptions: Sequence[Relat
     left = [relation for relation in relations if relation.free_symbols <= inputs.parameters.keys()]
     elements = [name for name in inputs.elements if name in fixed.given]
     left += [eq(inputs.parameters[name], fixed.given[name]) for name in elements]
-    facts = facts_of(left, inputs.premises)
-    found = _solved(loaded, lowered, inputs, facts, left)
-    changed = _without_trip(bound, found) if fixed.sizes else ()
-    return replace(fixed, bound=found, without_trip=tuple(dict.fromkeys((*fixed.without_trip, *changed))))
+    return _solved(loaded, lowered, inputs, facts_of(left, inputs.premises), left)
 
 
 def _gains_elements(bound: Analysed, sizes: Mapping[str, int]) -> bool:

@@ -7,9 +7,9 @@ from typing import Final
 
 from onnx import ModelProto, NodeProto
 
-from absint.jobs.diffing.noops import numbers_of
-from absint.jobs.freezing.rewriting import reads
-from absint.jobs.simplifying.knowledge import Known
+from absint.jobs.rewriting.exact import Exact
+from absint.jobs.rewriting.folding import reads
+from absint.jobs.rewriting.noops import numbers_of
 from absint.model.protos import bodies
 from absint.program.graph import Scope
 from absint.transfer.traits import SHAPE_ALONE
@@ -23,7 +23,7 @@ _SMALL: Final = frozenset(_WORDS.split())
 """Operators that shapes are computed with. Those that make a tensor of a given shape (Expand, Range) use sizes."""
 
 
-def shape_nodes(model: ModelProto, known: Known | None = None, scope: Scope | None = None) -> Sequence[str]:
+def shape_nodes(model: ModelProto, known: Exact | None = None, scope: Scope | None = None) -> Sequence[str]:
     """The shape nodes of the main graph, each with what it is there for: the node that reads it and, if what is known
     of the model is given, the numbers that the node computes, or why it stays without them.
     """

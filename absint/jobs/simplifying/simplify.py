@@ -10,42 +10,27 @@ from functools import cached_property
 from time import monotonic
 from typing import Final
 
-from onnx import GraphProto, ModelProto, NodeProto
+from onnx import ModelProto, NodeProto
+from onnx.inliner import inline_local_functions
 
 from absint.errors import UsageError
 from absint.jobs.copies.annotate import ASSUMING_KEY, gate_of
 from absint.jobs.copies.idle import sized_by
-from absint.jobs.copies.saving import STANDARD_OUTPUT, pieces_of
-from absint.jobs.diffing import diff
-from absint.jobs.freezing.freeze import joined
-from absint.jobs.freezing.rewriting import copied, defined, rewrite
-from absint.jobs.simplifying.body import Setting
-from absint.jobs.simplifying.graphs import walked
-from absint.jobs.simplifying.knowledge import Known
+from absint.jobs.copies.saving import rewriting
+from absint.jobs.diffing.comparison import proof
+from absint.jobs.rewriting.folding import copied
+from absint.jobs.rewriting.knowledge import Known
+from absint.jobs.rewriting.rounds import PASSES, Passed, Rounds
 from absint.jobs.simplifying.shape_nodes import named, shape_nodes
 from absint.lattices.limits import LONG, DeadlineError
 from absint.lattices.text.sheets import plural
-from absint.model.inference import Outline
+from absint.model.definitions import write_entry
 from absint.model.load import outlined_copy, with_outline
-from absint.model.protos import bodies, domain_of, graphs
-from absint.model.wire.splicing import size_of
-from absint.model.writing import check_target, check_weights, write_copy
+from absint.model.protos import domain_of, graphs
 from absint.result import Result
 from absint.solution.analysed import Analysed
 
-PASSES: Final[Mapping[str, str]] = {
-    "sizes": "numbers that nodes take as sizes, computed in the fewest nodes",
-    "noops": "nodes that give back what they take",
-    "pairs": "pairs of which one node does the work",
-    "equal": "equal nodes, computed once",
-    "constants": "nodes that compute the same in every run, and decided Ifs",
-}
-"""All passes, with what each of them simplifies. Nodes that nothing needs and that cannot fail go in any case."""
-
-_MOST_ROUNDS: Final = 8
 _OVER: Final = "the time is over: allow more seconds"
-_LEAST: Final = 1e-3
-"""Seconds for a proof that starts when the time is over."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +87,7 @@ def simplify(
     copy_weights: bool = False,
     load: bool = True,
     assume_legal: bool = False,
+    inline: bool = False,
     seconds: float = LONG,
 ) -> Simplified:
     """See `Result.simplify`."""
@@ -112,37 +98,49 @@ def simplify(
     analysed.require_sound("simplify")
     if analysed.limits_reached:
         raise UsageError("a limit cut the analysis short, so it is not known what is equal: allow more")
-    if target and target != STANDARD_OUTPUT:
-        check_target("", target)
-    with analysed.loaded.opened() as opened:
-        with analysed.loaded.reading():
-            outline = Outline(opened.data)
-        if target and target != STANDARD_OUTPUT:
-            check_weights(outline.model, analysed.folder, target)
+    with rewriting(analysed, target) as source:
         end = monotonic() + seconds
-        found, undone = _Job(analysed, outline.model, chosen, load=load, is_legal=assume_legal, end=end).proved()
-        made = found.model
-        given = {name for node in made.graph.node for name in node.output}
-        pieces = pieces_of(made, outline, opened)
-        model, weights = None, []
-        if target:
-            weights = list(write_copy(opened, pieces, made, analysed.folder, target, copy_weights=copy_weights))
-        else:
-            model = joined(opened, pieces)
+        given, original = _inlined(analysed, source.model, end) if inline else (analysed, source.model)
+        found, undone = _Job(given, original, chosen, load=load, is_legal=assume_legal, end=end).proved()
+        made, passed = source.made(found.model, copy_weights=copy_weights), found.passed
+        computed = {name for node in found.model.graph.node for name in node.output}
         return Simplified(
-            model,
+            made.model,
             target,
-            operators(outline.model),
-            operators(made),
-            len(shape_nodes(outline.model)),
-            shape_nodes(made, found.known, found.found.program.main if found.found else None),
+            operators(original),
+            operators(found.model),
+            len(shape_nodes(original)),
+            shape_nodes(found.model, passed.known, passed.found.program.main if passed.found else None),
             undone,
-            len(opened.data),
-            size_of(pieces),
-            tuple(weights),
-            tuple(text for name, text in found.dropped.items() if name not in given),
+            len(source.opened.data),
+            made.bytes,
+            made.weights_elsewhere,
+            tuple(named(node) for node in passed.nodes if computed.isdisjoint(filter(None, node.output))),
             found.unchecked,
         )
+
+
+def _inlined(analysed: Analysed, model: ModelProto, end: float) -> tuple[Analysed, ModelProto]:
+    """The model with the nodes of its functions in place of their calls. Raises UsageError if it may be another one."""
+    if not model.functions:
+        return analysed, model
+    try:
+        copy = inline_local_functions(model)
+    except Exception as error:  # of any type that pybind11 makes of one of onnx
+        raise UsageError(f"onnx cannot inline the functions: {' '.join(str(error).split())}") from None
+    if copy.functions:
+        left = ", ".join(sorted(function.name for function in copy.functions))
+        raise UsageError(f"onnx does not inline {left}: simplify without inlining")
+    found = analysed.again(outlined_copy(copy, analysed.loaded), {})
+    assert isinstance(analysed, Result)
+    assert isinstance(found, Result)
+    try:
+        verdict = proof(analysed, found, end - monotonic()).verdict
+    except DeadlineError:
+        raise UsageError(_OVER) from None
+    if verdict != "same":
+        raise UsageError("it is not proved that the functions do the same inlined: simplify without inlining")
+    return found, copy
 
 
 @dataclass(frozen=True)
@@ -150,12 +148,7 @@ class _Copy:
     """A copy that may be equal."""
 
     model: ModelProto
-    found: Analysed | None = None
-    """Its analysis, unless its last round changed it."""
-    known: Known | None = None
-    """What is known of it, in the same way."""
-    dropped: Mapping[str, str] = field(default_factory=dict)
-    """Nodes that may fail and that it lacks, by their first outputs."""
+    passed: Passed = field(default_factory=Passed)
     unchecked: str = ""
     """Why it is not known whether it loads."""
 
@@ -168,7 +161,6 @@ class _Job:
     ) -> None:
         self._analysed, self._original, self._passes, self._end = copy(analysed), original, passes, end
         self._analysed.loaded = with_outline(analysed.loaded, original)
-        self._opset = analysed.loaded.imports().get("", 0)
         self._is_legal = is_legal
         self._gate = gate_of(self._analysed, original, load=load)
 
@@ -212,40 +204,9 @@ class _Job:
         """A copy of the model after the passes, repeated until nothing changes, but for nodes with these outputs."""
         model = ModelProto()
         model.CopyFrom(self._original)
-        if not self._opset or model.training_info or not self._passes or _hides(model.graph):
-            return _Copy(model, self._analysed)
-        analysed, known = self._analysed, self._known
-        sizing = sized_by(analysed)
-        if sizing and not self._gate.tells_shapes:
-            kept = {*kept, *_names(analysed, sizing)}
-        dropped: dict[str, str] = {}
-        for _ in range(_MOST_ROUNDS):
-            before = model.SerializeToString(deterministic=True)
-            if "constants" in self._passes:
-                rewrite(analysed, model, known, _numbers(analysed, kept))
-                if model.SerializeToString(deterministic=True) != before:
-                    analysed = self._again(model)
-                    known = Known(analysed)
-            for node in self._walked(model, analysed, known, kept):
-                dropped[next(filter(None, node.output), "")] = named(node)
-            if model.SerializeToString(deterministic=True) == before:
-                return _Copy(model, analysed, known, dropped)
-            if monotonic() >= self._end:
-                break
-            analysed = self._again(model)
-            known = Known(analysed)
-        return _Copy(model, dropped=dropped)
-
-    def _walked(
-        self, model: ModelProto, analysed: Analysed, known: Known, kept: Collection[str]
-    ) -> Sequence[NodeProto]:
-        """Walk over the graphs; the nodes that may fail and that are gone."""
-        every = list(graphs(model.graph))
-        taken = {name for graph in every for name in defined(graph)}
-        taken |= {name for graph in every for node in graph.node for name in (*node.input, *node.output)}
-        scopes = {id(graph): (scope, path) for graph, scope, path in analysed.lowered.bodies}
-        setting = Setting(model, known, self._passes, self._opset, kept, taken, scopes, self._is_legal)
-        return walked(setting, model.graph, analysed.loaded.model.graph, analysed.program.main)
+        keeps_sizes = bool(sized_by(self._analysed)) and not self._gate.tells_shapes
+        rounds = Rounds(self._passes, self._again, Known, keeps_sizes, self._end, self._is_legal)
+        return _Copy(model, rounds.run(model, self._analysed, self._known, kept))
 
     def _again(self, model: ModelProto) -> Result:
         found = self._analysed.again(outlined_copy(model, self._analysed.loaded), {})
@@ -258,15 +219,18 @@ class _Job:
         if model == self._original:
             return made, ""
         if self._analysed.assumptions:
-            _state(model, " and ".join(map(str, self._analysed.assumptions)))
+            write_entry(model, ASSUMING_KEY, " and ".join(map(str, self._analysed.assumptions)))
         checked = self._gate.rewritten(model, self._original, self._gate)
         made = replace(made, unchecked=checked.unchecked)
         if checked.complaint:
             return made, checked.complaint
         assert isinstance(self._analysed, Result)
-        copy = made.found if isinstance(made.found, Result) else self._again(model)
+        copy = made.passed.found if isinstance(made.passed.found, Result) else self._again(model)
+        left = self._end - monotonic()
+        if left <= 0:
+            return made, _OVER
         try:
-            found = diff(self._analysed, copy, evidence="none", seconds=max(self._end - monotonic(), _LEAST))
+            found = proof(self._analysed, copy, left)
         except DeadlineError:
             return made, _OVER
         if found.verdict == "same" or (self._is_legal and found.verdict == "compatible"):
@@ -274,29 +238,6 @@ class _Job:
         widened = [str(unmet.relation) for unmet in (*found.contract.widened, *found.contract.widening_undecided)]
         wide = f"legal sizes widen ({widened[0]})" if widened else "it is another model"
         return made, "; ".join((*found.broken, *found.undecided)) or wide
-
-
-def _hides(main: GraphProto) -> bool:
-    """A body has a name of a graph around it: to rename that would take the body's own."""
-    pending = [(main, frozenset[str]())]
-    while pending:
-        graph, around = pending.pop()
-        own = {*defined(graph)}
-        if not own.isdisjoint(around):
-            return True
-        pending += [(body, around | own) for node in graph.node for body in bodies(node)]
-    return False
-
-
-def _numbers(analysed: Analysed, names: Collection[str]) -> Collection[int]:
-    """The nodes that give values of these names in some graph."""
-    scopes = analysed.program.scopes.values() if names else ()
-    return {scope.names[name][0] for scope in scopes for name in names if name in scope.names}
-
-
-def _names(analysed: Analysed, numbers: Collection[int]) -> Collection[str]:
-    """The values that these nodes give, in all graphs."""
-    return {name for number in numbers for name in analysed.nodes[number].outputs if name}
 
 
 def changed(before: ModelProto, after: ModelProto) -> Mapping[str, str]:
@@ -323,10 +264,3 @@ def operators(model: ModelProto) -> Mapping[str, int]:
         if node.op_type != "Constant"
     )
     return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
-
-
-def _state(model: ModelProto, text: str) -> None:
-    """Write into the metadata where the copy is equal."""
-    for entry in [item for item in model.metadata_props if item.key == ASSUMING_KEY]:
-        model.metadata_props.remove(entry)
-    model.metadata_props.add(key=ASSUMING_KEY, value=text)

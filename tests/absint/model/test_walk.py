@@ -13,7 +13,7 @@ from absint.cli import run
 from absint.jobs.auditing.runs import bodies as audited
 from absint.jobs.copies.respelling import simplify
 from absint.jobs.dynamizing.rewriting import Protos
-from absint.jobs.freezing.rewriting import ValueNames, reads
+from absint.jobs.rewriting.folding import ValueNames, reads
 from absint.model.differences import differences
 from absint.model.load import unreadable_texts
 from absint.model.protos import Captures, bodies, graphs, holders, pairs

@@ -51,11 +51,20 @@ def test_a_constant_that_is_an_output_stays_a_node() -> None:
 
 
 def test_initialisers_of_old_files_stay_inputs() -> None:
-    old = model("(float[N] x) => (float[A] y) {s = Shape(x)  e = Expand(x, s)  y = Relu(e)}")
+    old = model("(float[N] x, float[K] z) => (float[A] y) {s = Shape(x)  e = Expand(z, s)  y = Relu(e)}")
     old.ir_version = 3
     frozen = absint.freeze(old, {"N": 3})
-    assert text(frozen) == "Constant() Expand(x,s) Relu(e)"
+    assert text(frozen) == "Constant() Expand(z,s) Relu(e)"
     assert not frozen.graph.initializer
+
+
+def test_nodes_that_do_nothing_at_the_sizes_go_and_so_do_pairs_and_equal_nodes() -> None:
+    given = model("""(float[N, M] x, int64 i) => (float[A, B] y, float[C] z) {
+        s = Shape(x)  r = Reshape(x, s)  t = Transpose(r)  u = Transpose(t)  one = Relu(u)  two = Relu(x)
+        y = Add(one, two)  first = Gather(x, i)  second = Gather(r, i)  z = Add(first, second)}""")
+    frozen = absint.freeze(given, {"N": 3, "M": 2})
+    assert text(frozen) == "Relu(x) Add(one,one) Gather(x,i) Add(first,first)"
+    assert absint.freeze(frozen, {}) == frozen
 
 
 IF = """(float[N] x, bool flag) => (float[A] y, float[B] z) {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import product
 
 import onnx
@@ -13,9 +14,13 @@ from absint.jobs.simplifying.running import compared
 HEAD = '<ir_version: 10, opset_import: ["": %d]> g '
 
 
+def analyzed(text: str, opset: int = 18, assume: Sequence[str] = ()) -> absint.Result:
+    return absint.analyze(parser.parse_model(HEAD % opset + text), assume=assume)
+
+
 def simplified(text: str, opset: int = 18) -> tuple[absint.Result, onnx.ModelProto]:
     """The model of a text, and its copy, which runs as it does at all small sizes and is the same when made again."""
-    result = absint.analyze(parser.parse_model(HEAD % opset + text))
+    result = analyzed(text, opset)
     found = result.simplify()
     assert found.undone == []
     assert found.model is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 import onnx
@@ -12,7 +13,10 @@ from onnx import numpy_helper, parser
 
 import absint
 from absint.cli import run
+from absint.jobs.diffing.comparison import proof
 from absint.lattices.limits import DeadlineError
+from absint.model.opening import copy_span
+from absint.model.wire.splicing import Span
 from absint.show.simplifying import of_runs
 from absint.show.text import Line
 
@@ -103,7 +107,7 @@ def test_a_proof_that_ends_in_the_middle_is_none(monkeypatch: pytest.MonkeyPatch
     def late(*_: object, **__: object) -> None:
         raise DeadlineError
 
-    monkeypatch.setattr("absint.jobs.simplifying.simplify.diff", late)
+    monkeypatch.setattr("absint.jobs.simplifying.simplify.proof", late)
     found = absint.analyze("m.onnx").simplify()
     assert found.nodes == found.nodes_before
     assert found.undone[0] == "Expand that gives z: the time is over: allow more seconds"
@@ -120,3 +124,27 @@ def test_a_copy_without_its_weights_is_not_run(capsys: pytest.CaptureFixture[str
     code, out, _ = said(capsys, "w.onnx", "-o", "other/out.onnx", "--run", "--copy-weights")
     assert code == 0
     assert "every output is bit-equal" in out
+
+
+def test_weights_are_copied_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = parser.parse_model(TEXT.replace("Relu(z)", "MatMul(z, w)"))
+    model.graph.initializer.append(numpy_helper.from_array(np.ones((512, 1024), np.float32), "w"))
+    onnx.save(model, "w.onnx")
+    copied: list[int] = []
+
+    def counted(source: int, span: Span, target: IO[bytes], *, is_new: bool) -> None:
+        copied.append(span.end - span.start)
+        copy_span(source, span, target, is_new=is_new)
+
+    for module in ("absint.model.opening", "absint.model.early_copies"):
+        monkeypatch.setattr(f"{module}.copy_span", counted)
+    monkeypatch.setattr("absint.model.early_copies.LARGE", 1 << 20)
+    found = absint.analyze("w.onnx").simplify(path="out.onnx")
+    assert found.nodes == 1
+    assert sum(copied) <= Path("out.onnx").stat().st_size
+
+
+def test_a_proof_counts_no_costs() -> None:
+    result = absint.analyze("m.onnx")
+    found = proof(result, result, 10.0)
+    assert (found.verdict, found.figures, found.reason) == ("same", None, "")

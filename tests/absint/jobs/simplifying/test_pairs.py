@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 
-from tests.absint.jobs.simplifying.simplified import constant, operators, simplified
+import absint
+from absint.jobs.simplifying.running import compared
+from tests.absint.jobs.simplifying.simplified import analyzed, constant, operators, simplified
 
 PARTS = """(float[N, 6] x) => (float[a, b] y) <int64[2] parts = {2, 4}> {
     p, q = Split<axis=1>(x, parts)  %s  y = Relu(z) }"""
@@ -103,3 +107,81 @@ def test_a_part_that_may_be_missing_or_on_which_runtimes_differ_stays(split: str
     _, copy = simplified(f"""(float[N, 7] x) => (float[a, b] y) <int64 three = {{3}}, int64 one = {{1}}> {{
         s = {split}  p = SequenceAt(s, one)  y = Relu(p) }}""")
     assert operators(copy) == ["SplitToSequence", "SequenceAt", "Relu"]
+
+
+JOINED = """(float[N, 3] x, float[M, 3] w, int64 place) => (float[a, b] y) <int64 zero = {0}, int64 last = {-1}> {
+    %s  p = ConcatFromSequence<axis=0>(s)  y = Relu(p) }"""
+
+
+@pytest.mark.parametrize(
+    ("made", "expected"),
+    [
+        ("e = SequenceEmpty()  k = SequenceInsert(e, x)  s = SequenceInsert(k, w)", ["x", "w"]),
+        ("k = SequenceConstruct(x)  s = SequenceInsert(k, w, zero)", ["w", "x"]),
+        ("k = SequenceConstruct(x, x)  s = SequenceInsert(k, w, last)", ["x", "w", "x"]),
+    ],
+)
+def test_a_sequence_that_grows_by_known_places_is_joined_without_it(made: str, expected: list[str]) -> None:
+    _, copy = simplified(JOINED % made)
+    assert operators(copy) == ["Concat", "Relu"]
+    assert list(copy.graph.node[0].input) == expected
+
+
+def test_a_sequence_that_grows_at_a_place_from_data_stays() -> None:
+    _, copy = simplified(JOINED % "k = SequenceConstruct(x, x)  s = SequenceInsert(k, w, place)")
+    assert operators(copy) == ["SequenceConstruct", "SequenceInsert", "ConcatFromSequence", "Relu"]
+
+
+def test_a_concat_fails_where_that_of_a_sequence_does() -> None:
+    result = analyzed("""(float[N, 3] x, float[M, 3] w) => (float[a, b] y) {
+        s = SequenceConstruct(x, w)  p = ConcatFromSequence<axis=1>(s)  y = Relu(p) }""")
+    model = result.simplify().model
+    assert model is not None
+    assert operators(model) == ["Concat", "Relu"]
+    copy = absint.analyze(model)
+    for n, m in product((1, 2, 3), repeat=2):  # beside an empty tensor, onnxruntime leaves memory as it was in both
+        difference, ran = compared(result, copy, {"N": n, "M": m}, isolated=False)
+        assert (difference, ran) == ("", n == m)
+
+
+@pytest.mark.parametrize(
+    ("split", "joined", "is_gone"),
+    [
+        ("SplitToSequence<axis=1>(x, two)", "axis=-1", True),
+        ("SplitToSequence<axis=1>(x, two)", "axis=0", False),
+        ("SplitToSequence<axis=1, keepdims=0>(x)", "axis=1, new_axis=1", True),
+        ("SplitToSequence<axis=1, keepdims=0>(x)", "axis=0, new_axis=1", False),
+        ("SplitToSequence<axis=1>(x)", "axis=1, new_axis=1", False),
+    ],
+)
+def test_all_parts_of_a_sequence_joined_are_what_was_split(split: str, joined: str, is_gone: bool) -> None:
+    out = "float[a, b, c]" if "keepdims" not in split and "new_axis" in joined else "float[a, b]"
+    _, copy = simplified(f"""(float[N, 6] x) => ({out} y) <int64 two = {{2}}> {{
+        s = {split}  p = ConcatFromSequence<{joined}>(s)  y = Relu(p) }}""")
+    assert operators(copy) == (["Relu"] if is_gone else ["SplitToSequence", "ConcatFromSequence", "Relu"])
+
+
+@pytest.mark.parametrize(
+    ("split", "place", "expected"),
+    [
+        ("SplitToSequence<axis=1>(x, three)", -1, [6, 9]),
+        ("SplitToSequence<axis=1>(x, parts)", -2, [3, 3]),
+        ("SplitToSequence<axis=1, keepdims=0>(x)", -2, [5]),
+    ],
+)
+def test_a_part_may_be_counted_from_the_end(split: str, place: int, expected: list[int]) -> None:
+    out = "float[a]" if "keepdims" in split else "float[a, b]"
+    _, copy = simplified(f"""(float[N, 7] x) => ({out} y)
+        <int64 three = {{3}}, int64[3] parts = {{3, 0, 4}}, int64 at = {{{place}}}> {{
+        s = {split}  p = SequenceAt(s, at)  y = Relu(p) }}""")
+    assert operators(copy) == ["Slice" if len(expected) > 1 else "Gather", "Relu"]
+    assert [constant(copy, name)[0] for name in copy.graph.node[0].input[1:3]] == expected
+
+
+def test_a_part_is_taken_where_an_assumption_keeps_it_there() -> None:
+    text = """(float[N, M] x) => (float[a, b] y) <int64 one = {1}, int64 three = {3}> {
+        s = SplitToSequence<axis=1>(x, three)  p = SequenceAt(s, one)  y = Relu(p) }"""
+    for assumed, expected in (([], "SplitToSequence"), (["M >= 4"], "Slice")):
+        found = analyzed(text, assume=assumed).simplify().model
+        assert found is not None
+        assert operators(found)[0] == expected

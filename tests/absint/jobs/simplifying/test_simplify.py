@@ -12,8 +12,8 @@ from onnx import numpy_helper, parser
 
 import absint
 from absint.errors import UsageError
+from absint.jobs.rewriting.rounds import PASSES
 from absint.jobs.simplifying.running import compared
-from absint.jobs.simplifying.simplify import PASSES
 from tests.absint.jobs.simplifying.simplified import HEAD, constant, operators, simplified
 
 HEADS = """(float[B, S, 8] x) => (float[a, b, 2, 4] y)
@@ -168,7 +168,7 @@ def test_passes_are_chosen_by_name() -> None:
 
 def test_what_is_not_proved_is_undone(monkeypatch: pytest.MonkeyPatch) -> None:
     """What widens the legal sizes does not get through, and the rest does: here all nodes count as sure."""
-    from absint.jobs.simplifying.knowledge import Known
+    from absint.jobs.rewriting.knowledge import Known
 
     monkeypatch.setattr(Known, "is_sure", lambda *_: True)
     model = parser.parse_model(

@@ -10,13 +10,21 @@ import numpy as np
 from onnx import AttributeProto, GraphProto, NodeProto, TensorProto
 from onnx.helper import make_tensor_value_info
 
-from absint.jobs.diffing.noops import numbers_of, passed_on
-from absint.jobs.dynamizing.emitting import NotWrittenError
-from absint.jobs.freezing.rewriting import INITIALISERS_ALONE, copied, defined, reads, remove, rename, rename_captured
-from absint.jobs.simplifying.body import Body, Setting, same_numbers
-from absint.jobs.simplifying.choosing import Choice, Needed, choose
-from absint.jobs.simplifying.pairs import is_undone, pair
-from absint.jobs.simplifying.targets import Sized, options
+from absint.jobs.rewriting.body import Body, Setting, same_numbers
+from absint.jobs.rewriting.choosing import Choice, Needed, choose
+from absint.jobs.rewriting.emitting import NotWrittenError
+from absint.jobs.rewriting.folding import (
+    INITIALISERS_ALONE,
+    copied,
+    prune,
+    reads,
+    remove,
+    rename,
+    rename_captured,
+)
+from absint.jobs.rewriting.noops import numbers_of, passed_on
+from absint.jobs.rewriting.pairs import is_undone, join, pair
+from absint.jobs.rewriting.targets import Sized, options
 from absint.lattices.value import Tensor
 from absint.model.messages import GraphMessage, NodeMessage
 from absint.model.protos import bodies, graphs
@@ -37,6 +45,8 @@ class Walked:
     initialisers: list[TensorProto] = field(default_factory=list)
     dropped: list[NodeProto] = field(default_factory=list)
     """Nodes that may fail, and that nothing needs, those of bodies included."""
+    unneeded: list[TensorProto] = field(default_factory=list)
+    """Initialisers that nothing needs any more, in the same way."""
 
     def __len__(self) -> int:
         return len(self.nodes) + sum(len(graph.node) for n in self.nodes for b in bodies(n) for graph in graphs(b))
@@ -60,6 +70,7 @@ class Walk:
         self._body = Body(setting, graph, scope, around)
         self._choices: list[Choice] = []
         self._dropped: list[NodeProto] = []
+        self._unneeded: list[TensorProto] = []
         self.is_respelled = False
         """Some node has other operands with the same sizes."""
 
@@ -77,7 +88,7 @@ class Walk:
         needed = self._needed()
         kept = set(map(id, needed))
         self._dropped += (node for node in may_fail if id(node) not in kept)
-        return Walked(needed, body.emitter.initialisers, self._dropped)
+        return Walked(needed, body.emitter.initialisers, self._dropped, self._unneeded)
 
     # One node
 
@@ -99,10 +110,12 @@ class Walk:
         operands = Sized(node, values, output, self._setting.opset, never_fails, free, self._known)
         if (is_sure and self._is_passed_on(operands)) or ("equal" in self._passes and self._is_shared(node)):
             return
-        if "pairs" in self._passes and is_sure and output is not None:
-            if is_undone(body, node, output):
-                return
-            pair(body, node, output)
+        if "pairs" in self._passes:
+            if is_sure and output is not None:
+                if is_undone(body, node, output):
+                    return
+                pair(body, node, output)
+            join(body, node)
         if "sizes" in self._passes and not self._is_size(node, is_sure):
             self._respell(replace(operands, values=[body.value(name) for name in node.input]))
         body.add(node, is_sure=is_sure)
@@ -121,6 +134,7 @@ class Walk:
                 walked = walk.run()
                 walk.write(walked)
                 self._dropped += walked.dropped
+                self._unneeded += walked.unneeded
                 self.is_respelled |= walk.is_respelled
 
     def _is_passed_on(self, operands: Sized) -> bool:
@@ -224,19 +238,14 @@ class Walk:
         needed = outputs.union(*(reads(node) for node in graph.node))
         own = [tensor for tensor in walked.initialisers if tensor.name in needed]
         graph.initializer.extend(own)
-        free = {info.name for info in graph.input}
         if self._setting.model.ir_version < INITIALISERS_ALONE:
             graph.input.extend(make_tensor_value_info(t.name, t.data_type, list(t.dims)) for t in own)
-        else:
-            needed |= free
-            remove(graph.initializer, lambda tensor: tensor.name not in needed)
-        computed = {*defined(graph)}
-        remove(graph.value_info, lambda info: info.name not in computed or info.name in outputs)
-        remove(graph.quantization_annotation, lambda annotation: annotation.tensor_name not in computed)
+        walked.unneeded += prune(graph, needed)
+        remove(graph.value_info, lambda info: info.name in outputs)
 
 
-def walked(setting: Setting, graph: GraphProto, read: GraphMessage, scope: Scope) -> Sequence[NodeProto]:
-    """Walk over a graph, without the pass `sizes` if that does no less; the nodes that may fail and that are gone."""
+def walked(setting: Setting, graph: GraphProto, read: GraphMessage, scope: Scope) -> Walked:
+    """Walk over a graph, without the pass `sizes` if that does no less."""
     passes = {*setting.passes}
     best: tuple[Walk, Walked] | None = None
     for chosen in (passes, passes - {"sizes"}):
@@ -249,4 +258,4 @@ def walked(setting: Setting, graph: GraphProto, read: GraphMessage, scope: Scope
     assert best is not None
     walk, found = best
     walk.write(found)
-    return found.dropped
+    return found

@@ -23,7 +23,7 @@ from absint.program.steps import LOWERED
 if TYPE_CHECKING:
     from onnx import ModelProto, SparseTensorProto
 
-    from absint.jobs.freezing.exact import Exact
+    from absint.jobs.rewriting.exact import Exact
     from absint.model.messages import GraphMessage, NodeMessage
     from absint.model.weights import Array
     from absint.program.graph import Scope
@@ -331,7 +331,7 @@ class _Rewriter:
         nodes = [copied(item.node) for item in kept]
         del graph.node[:]
         graph.node.extend(nodes)
-        self._drop(graph, needed)
+        self._found.dropped += prune(graph, needed)
 
     def _constants(self, graph: GraphProto, item: Item, wanted: Sequence[str], outputs: set[str]) -> Iterator[Item]:
         """Constants for the wanted outputs of a node: initialisers, or nodes where those cannot be."""
@@ -345,25 +345,24 @@ class _Rewriter:
             node.attribute.add(name="value", type=AttributeProto.TENSOR).t.CopyFrom(tensor)
             yield Item(node, may_go=True)
 
-    def _drop(self, graph: GraphProto, needed: set[str]) -> None:
-        """Remove initialisers and declarations of values that are needed no more."""
-        kept = needed | {info.name for info in graph.input}
-        self._found.dropped += map(copied, (t for t in reversed(graph.initializer) if t.name not in kept))
-        remove(graph.initializer, lambda tensor: tensor.name not in kept)
-        remove(graph.sparse_initializer, lambda sparse: sparse.values.name not in kept)
-        computed = {name for node in graph.node for name in node.output}
-        computed.update(tensor.name for tensor in graph.initializer)
-        computed.update(sparse.values.name for sparse in graph.sparse_initializer)
-        computed.update(info.name for info in graph.input)
-        remove(graph.value_info, lambda info: info.name not in computed)
-        remove(graph.quantization_annotation, lambda annotation: annotation.tensor_name not in computed)
-
 
 def _is_plain(node: NodeProto, body: GraphProto) -> bool:
     """A Loop hands on what it carries and no more. (In the tensor of the iteration number onnxruntime counts on.)"""
     outputs = [info.name for info in body.output]
     is_carried = len(outputs) == len(body.input) - 1 == len(node.output) + 1 == max(len(node.input), 2) - 1
     return is_carried and body.input[0].name not in outputs and {*defined(body)}.isdisjoint(node.input)
+
+
+def prune(graph: GraphProto, needed: set[str]) -> list[TensorProto]:
+    """Remove initialisers and declarations of values that are needed no more; these initialisers."""
+    kept = needed | {info.name for info in graph.input}
+    dropped = [copied(tensor) for tensor in reversed(graph.initializer) if tensor.name not in kept]
+    remove(graph.initializer, lambda tensor: tensor.name not in kept)
+    remove(graph.sparse_initializer, lambda sparse: sparse.values.name not in kept)
+    computed = {*defined(graph)}
+    remove(graph.value_info, lambda info: info.name not in computed)
+    remove(graph.quantization_annotation, lambda annotation: annotation.tensor_name not in computed)
+    return dropped
 
 
 Message = TypeVar("Message", AttributeProto, NodeProto, TensorProto)

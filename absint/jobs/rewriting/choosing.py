@@ -13,7 +13,7 @@ from typing import Final
 
 from onnx import AttributeProto, NodeProto
 
-from absint.jobs.freezing.rewriting import reads
+from absint.jobs.rewriting.folding import reads
 
 _MOST_TURNS: Final = 4
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import count, groupby
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 from onnx import NodeProto, TensorProto
 from onnx.helper import make_attribute, make_node, np_dtype_to_tensor_dtype
 from onnx.numpy_helper import from_array
@@ -15,16 +16,13 @@ from onnx.numpy_helper import from_array
 from absint.lattices.terms.atoms import Operand
 from absint.lattices.terms.expr import Atom, Expr, Symbol
 
-if TYPE_CHECKING:
-    from absint.jobs.dynamizing.resizing import Array, Band, Recipe
+Array = NDArray[np.generic]
 
 _SIZED: Final = 15
 """The version of Shape that gives part of a shape."""
 _ARITHMETIC: Final = {"max": "Max", "min": "Min"}
 _INTEGER_EXTREMES: Final = 12
 """The version of Max and Min that take integers."""
-_RANGE: Final = 11
-_BROADCASTS: Final = 8
 
 
 class NotWrittenError(Exception):
@@ -68,46 +66,9 @@ class Emitter:
 
         return self._once((array.dtype.str, array.shape, array.tobytes()), build)
 
-    def made(self, made: Recipe) -> str:
-        """The name of the tensor that a recipe makes."""
-        if self._opset < (_RANGE if made.steps or made.band else _BROADCASTS):
-            raise NotWrittenError(f"opset {self._opset} has no operator to make it")
-        shape = self.numbers(made.dims, [len(made.dims)], np.dtype(np.int64))
-        if made.band is not None:
-            return self._node("Expand", [self._banded(made, made.band), shape], "band")
-        # Runtimes add integers of 32 and 64 bits.
-        works_in = np.dtype(np.int64) if made.core.dtype.kind in "iu" and made.steps else made.core.dtype
-        found = self.constant(made.core.astype(works_in)) if made.start is None else self._number(made.start)
-        for axis, step in made.steps.items():
-            by = self._number(step) if isinstance(step, Expr) else self.constant(step.astype(np.int64))
-            found = self._node("Add", [found, self._node("Mul", [self._along(made, axis), by], "steps")], "steps")
-        return self._node("Expand", [self._cast(found, works_in, made.core.dtype), shape], "table")
-
-    def _banded(self, made: Recipe, band: Band) -> str:
-        """The two values on both sides of a diagonal. Runtimes choose between numbers of 32 and 64 bits."""
-        rows, columns = (self._along(made, axis) for axis in (band.rows, band.columns))
-        start = self._node("Add", [rows, self._number(band.offset)], "diagonal")
-        before = self._node("Less", [columns, start], "below")
-        dtype = made.core.dtype
-        if dtype == np.bool_ and made.core.size == 1:
-            return before if made.core.ravel()[0] else self._node("Not", [before], "above")
-        wide = np.dtype(np.float32 if dtype.kind == "f" and dtype.itemsize < 8 else np.int64)
-        works_in = dtype if dtype.kind == "f" and dtype.itemsize == 8 else wide
-        values = [self.constant(value.astype(works_in)) for value in (made.core, band.above)]
-        return self._cast(self._node("Where", [before, *values], "band"), works_in, dtype)
-
     def _cast(self, name: str, now: np.dtype[np.generic], to: np.dtype[np.generic]) -> str:
         """The tensor as elements of another type."""
         return name if now == to else self._node("Cast", [name], "values", to=_number_of(to))
-
-    def _along(self, made: Recipe, axis: int) -> str:
-        """The indices of an axis, in a tensor of the rank of the recipe."""
-        size = self._node("Reshape", [self._number(made.dims[axis]), self.constant(np.zeros(0, np.int64))], "size")
-        zero, one = (self.constant(np.array(number, np.int64)) for number in (0, 1))
-        places = self._node("Range", [zero, size, one], "places")
-        shape = [1] * len(made.dims)
-        shape[axis] = -1
-        return self._node("Reshape", [places, self.constant(np.array(shape, np.int64))], "places")
 
     def _vector(self, numbers: Sequence[Expr]) -> str:
         parts: list[str] = []

@@ -12,8 +12,9 @@ import numpy as np
 from onnx import NodeProto
 from onnx.helper import make_attribute
 
-from absint.jobs.diffing.noops import added_ones, dims_of, numbers_of, permutation, there_and_back
-from absint.jobs.simplifying.body import Body
+from absint.jobs.rewriting.body import Body
+from absint.jobs.rewriting.folding import copied
+from absint.jobs.rewriting.noops import added_ones, dims_of, numbers_of, permutation, there_and_back
 from absint.lattices.value import Tensor
 from absint.transfer.traits import RESHAPING
 
@@ -31,11 +32,12 @@ def is_undone(body: Body, node: NodeProto, output: Tensor) -> bool:
         return _is_joined_again(body, before, node, output) and body.stands_for(node, before.input[0])
     if both == ("Concat", "Split"):
         return _is_split_again(body, before, node)
-    if both == ("SequenceConstruct", "SequenceAt"):
-        place = numbers_of(body.value(node.input[1]))
-        at = place[0].const if place else None
-        is_there = at is not None and -len(before.input) <= at < len(before.input)
-        return is_there and body.stands_for(node, before.input[at or 0])
+    if node.op_type == "SequenceAt":
+        each, at = _elements(body, node.input[0]), _place(body, node)
+        is_there = each is not None and at is not None and -len(each) <= at < len(each)
+        return is_there and each is not None and body.stands_for(node, each[at or 0])
+    if both == ("SplitToSequence", "ConcatFromSequence"):
+        return _is_joined_sequence(body, before, node, output) and body.stands_for(node, before.input[0])
     first, between = body.value(before.input[0]), body.value(node.input[0])
     dims = dims_of(first)
     if node.op_type in RESHAPING and before.op_type in RESHAPING:
@@ -48,9 +50,13 @@ def is_undone(body: Body, node: NodeProto, output: Tensor) -> bool:
     return done and body.stands_for(node, before.input[0])
 
 
+def _integer(node: NodeProto, name: str, default: int | None) -> int | None:
+    return next((attribute.i for attribute in node.attribute if attribute.name == name), default)
+
+
 def _axis(node: NodeProto, rank: int, default: int | None) -> int | None:
     """The axis of a Split or a Concat, counted from the front."""
-    given = next((attribute.i for attribute in node.attribute if attribute.name == "axis"), default)
+    given = _integer(node, "axis", default)
     return None if given is None or not -rank <= given < rank else given % rank
 
 
@@ -61,6 +67,38 @@ def _is_joined_again(body: Body, split: NodeProto, concat: NodeProto, output: Te
         return False
     dims = dims_of(body.value(split.input[0]))
     return dims is not None and dims == dims_of(output) and _axis(split, rank, 0) == _axis(concat, rank, None)
+
+
+def _is_joined_sequence(body: Body, split: NodeProto, concat: NodeProto, output: Tensor) -> bool:
+    """All parts of a SplitToSequence, along its axis."""
+    dims, rank = dims_of(body.value(split.input[0])), output.shape.rank
+    if rank is None or dims is None or dims != dims_of(output):
+        return False
+    is_kept, is_stacked = _integer(split, "keepdims", 1) != 0, _integer(concat, "new_axis", 0) != 0
+    return is_kept is not is_stacked and _axis(split, rank, 0) == _axis(concat, rank, None)
+
+
+def _elements(body: Body, sequence: str) -> list[str] | None:
+    """The elements of a sequence that nodes which cannot fail make of tensors; None for another one."""
+    inserted: list[tuple[str, int | None]] = []
+    while (made := body.sure_producer(sequence)) is not None and made.op_type == "SequenceInsert" and not made.domain:
+        at = _place(body, made, 2) if len(made.input) > 2 and made.input[2] else None
+        if at is None and len(made.input) > 2 and made.input[2]:
+            return None
+        inserted.append((made.input[1], at))
+        sequence = made.input[0]
+    if made is None or made.domain or made.op_type not in ("SequenceEmpty", "SequenceConstruct"):
+        return None
+    found = list(made.input)
+    for tensor, at in reversed(inserted):
+        found.insert(len(found) if at is None else at, tensor)
+    return found
+
+
+def _place(body: Body, node: NodeProto, at: int = 1) -> int | None:
+    """The place in a sequence that an operand is, if it is a constant."""
+    numbers = numbers_of(body.value(node.input[at]))
+    return numbers[0].const if numbers else None
 
 
 def _is_split_again(body: Body, concat: NodeProto, split: NodeProto) -> bool:
@@ -96,35 +134,44 @@ def pair(body: Body, node: NodeProto, output: Tensor) -> None:
         is_pair = before is not None and is_single and before.op_type in RESHAPING
         source = before.input[0] if before is not None and is_pair else node.input[0]
         _reshape(body, node, source, output, is_pair)
-    elif before is not None and (before.op_type, node.op_type) == ("SequenceConstruct", "ConcatFromSequence"):
-        attributes = [attribute for attribute in node.attribute if attribute.name == "axis"]
-        if not any(attribute.name == "new_axis" and attribute.i for attribute in node.attribute):
-            names = NodeProto(op_type="Concat", name=node.name, input=before.input, output=node.output)
-            names.attribute.extend(attributes)
-            node.CopyFrom(names)
     elif before is not None and (before.op_type, node.op_type) == ("SplitToSequence", "SequenceAt"):
         _take_part(body, before, node)
 
 
+def join(body: Body, node: NodeProto) -> None:
+    """Join the elements of a sequence without the sequence: Concat fails where ConcatFromSequence does."""
+    if node.op_type != "ConcatFromSequence" or node.domain or _integer(node, "new_axis", 0):
+        return
+    found = _elements(body, node.input[0])
+    if found:
+        attributes = [copied(attribute) for attribute in node.attribute if attribute.name == "axis"]
+        node.CopyFrom(NodeProto(op_type="Concat", name=node.name, input=found, output=node.output))
+        node.attribute.extend(attributes)
+
+
 def _take_part(body: Body, split: NodeProto, node: NodeProto) -> None:
     """One part of a tensor that is split into parts of known sizes, without the others."""
-    dims, place = dims_of(body.value(split.input[0])), numbers_of(body.value(node.input[1]))
-    at = place[0].const if place else None
+    dims, at = dims_of(body.value(split.input[0])), _place(body, node)
     axis = _axis(split, len(dims or ()), 0)
-    if dims is None or axis is None or at is None or at < 0:
+    if dims is None or axis is None or at is None:
         return
     is_sized = len(split.input) > 1 and bool(split.input[1])
-    kept = next((attribute.i for attribute in split.attribute if attribute.name == "keepdims"), 1)
-    start, end = at, at + 1
-    if is_sized:
-        value = body.value(split.input[1])
-        numbers = [number.const for number in numbers_of(value) or ()]
-        if value is None or value.shape.rank is None or not numbers or None in numbers:
+    value = body.value(split.input[1]) if is_sized else None
+    numbers = [number.const for number in numbers_of(value) or ()] if is_sized else [1]
+    if None in numbers or not numbers or (is_sized and (value is None or value.shape.rank is None)):
+        return
+    sizes, length = [number or 0 for number in numbers], dims[axis].const
+    if value is None or value.shape.rank == 0:
+        count = None if length is None else -(-length // sizes[0])
+        if at < 0 and count is None:
             return
-        sizes = [number or 0 for number in numbers] * (at + 1 if value.shape.rank == 0 else 1)
+        at += (count or 0) if at < 0 else 0
+        start, end = at * sizes[0], (at + 1) * sizes[0]
+    else:
+        at %= len(sizes)
         start, end = sum(sizes[:at]), sum(sizes[: at + 1])
     data = split.input[0]
-    if not is_sized and not kept:
+    if not is_sized and not _integer(split, "keepdims", 1):
         found = NodeProto(op_type="Gather", input=[data, body.emitter.constant(np.array(at, np.int64))])
         found.attribute.append(make_attribute("axis", axis))
     else:

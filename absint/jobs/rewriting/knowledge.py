@@ -10,13 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar, Final
 
-from onnx import NodeProto
-
-from absint.jobs.freezing.exact import Exact
+from absint.jobs.rewriting.exact import Exact
 from absint.lattices.logic.truth import YES
 from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.value import Tensor
-from absint.program.graph import Scope
 from absint.program.steps import LoopExit, Operand
 from absint.shapes.rounds import Learned
 from absint.shapes.sizes import facts_of
@@ -39,7 +36,6 @@ class Known(Exact):
         stated = [item.relation for item in required]
         super().__init__(analysed, {}, inputs.values, facts_of([*analysed.assumptions, *stated], inputs.premises))
         self._facts = analysed.last.analysis.facts
-        self._tensors: dict[Operand, Tensor | None] = {}
         self._later: list[tuple[int, Known]] = []
         if not required and analysed.last.learned:
             for known in _stages(list(self._held(analysed)), len(self._nodes)):
@@ -56,7 +52,7 @@ class Known(Exact):
                 yield item
 
     def at(self, node: int) -> Known:
-        """What is known where a node stands."""
+        """The same with what the nodes before this one require."""
         return next((known for since, known in self._later if node > since), self)
 
     def cannot_fail(self, node: int) -> bool:
@@ -86,32 +82,6 @@ class Known(Exact):
         """The value is a scalar, or absent."""
         value = self._states[operand[0]][operand[1]] if operand[0] >= 0 else None
         return operand[0] < 0 or (isinstance(value, Tensor) and value.shape.rank == 0)
-
-    def tensor(self, operand: Operand | None) -> Tensor | None:
-        """A tensor on which all runtimes agree."""
-        if operand is None or operand[0] < 0 or self._doubtful[operand[0]]:
-            return None
-        if operand not in self._tensors:
-            state = self._states[operand[0]]
-            value = state[operand[1]] if operand[1] < len(state) else None
-            originals = self._analysis.facts.originals
-            found = value.replace(originals) if isinstance(value, Tensor) and originals else value
-            self._tensors[operand] = found if isinstance(found, Tensor) else None
-        return self._tensors[operand]
-
-    def is_sure(self, node: NodeProto, place: int, scope: Scope, path: str) -> bool:
-        """The node cannot fail, has no other effect than its outputs, and gives the same ones in every run.
-
-        So it is of a Dropout, which draws numbers in training alone: `noops` asks whether that is off.
-        """
-        operand = next((scope.names[name] for name in node.output if name in scope.names), None)
-        if operand is None or operand[0] < 0:
-            return False
-        known = self._nodes[operand[0]]
-        if str(known.path) == path and known.outputs == tuple(node.output):
-            return (self.cannot_fail if node.op_type == "Dropout" else self.is_certain)(operand[0])
-        numbers = self.nodes_of_call(operand, node.name or f"{node.op_type}#{place}", path)
-        return bool(numbers) and all(map(self.is_certain, numbers))
 
     def is_positive(self, dims: Iterable[Dim]) -> bool:
         """None of the dims is 0 in a run of the whole model: its nodes that may fail stay, so they may be used."""

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from onnx import GraphProto, ModelProto, NodeProto
 
-from absint.jobs.diffing.noops import dims_of, numbers_of
-from absint.jobs.freezing.rewriting import copied, reads
-from absint.jobs.simplifying.emitting import SizeEmitter
-from absint.jobs.simplifying.knowledge import Known
+from absint.jobs.rewriting.exact import Exact
+from absint.jobs.rewriting.folding import copied, reads
+from absint.jobs.rewriting.noops import dims_of, numbers_of
+from absint.jobs.rewriting.size_emitting import SizeEmitter
 from absint.lattices.value import Tensor
 from absint.model.protos import domain_of
 from absint.program.graph import Scope
@@ -22,7 +22,7 @@ class Setting:
     """What all graphs of a model have in common."""
 
     model: ModelProto
-    known: Known
+    known: Exact
     passes: Collection[str]
     opset: int
     kept: Collection[str]
@@ -65,7 +65,7 @@ class Body:
         self.equal: ChainMap[Hashable, NodeProto] = ChainMap({}, *([around.equal] if around else []))
         self.firsts: ChainMap[Hashable, str] = ChainMap({}, *([around.firsts] if around else []))
         """The first computed values of some numbers."""
-        self._here: Known = around._here if around else setting.known
+        self._here: Exact = around._here if around else setting.known
         self._share_initialisers(graph)
         for name in self._visible():
             self._offer(name)
@@ -122,12 +122,15 @@ class Body:
         """What is known of a value here."""
         return self._here.tensor(self.scope.find(name)) if name else None
 
-    def before(self, name: str) -> NodeProto | None:
+    def sure_producer(self, name: str) -> NodeProto | None:
         """The node of this graph that computes a value, if it cannot fail."""
         found = self.producers.get(name)
-        if found is None or id(found) not in self.sure or not found.input or self.setting.is_call(found):
-            return None
-        return found
+        return None if found is None or id(found) not in self.sure or self.setting.is_call(found) else found
+
+    def before(self, name: str) -> NodeProto | None:
+        """The same of a node that has inputs."""
+        found = self.sure_producer(name)
+        return None if found is None or not found.input else found
 
     def stands_for(self, node: NodeProto, source: str, at: int = 0) -> bool:
         """Let a value stand for an output of a node; where the graph gives that out, the value takes its name."""

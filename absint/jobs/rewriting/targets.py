@@ -13,8 +13,8 @@ from typing import Final
 
 from onnx import NodeProto
 
-from absint.jobs.diffing.noops import Operands, dims_of
-from absint.jobs.simplifying.knowledge import Known
+from absint.jobs.rewriting.exact import Exact
+from absint.jobs.rewriting.noops import Operands, dims_of
 from absint.lattices.dtype import DType
 from absint.lattices.terms.expr import Dim, Expr, const
 
@@ -30,7 +30,7 @@ class Sized(Operands):
     """It cannot fail, whatever nodes before it require."""
     requires_nothing: bool
     """It runs in onnxruntime at all legal sizes, whatever other runtimes do."""
-    known: Known
+    known: Exact
 
 
 def options(operands: Sized, at: int) -> Options | None:

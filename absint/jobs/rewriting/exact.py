@@ -11,7 +11,9 @@ from copy import copy
 from functools import cached_property
 from typing import ClassVar
 
-from absint.jobs.freezing.differing import differs
+from onnx import NodeProto
+
+from absint.jobs.rewriting.differing import differs
 from absint.lattices.contents import Element, element_symbols
 from absint.lattices.dtype import DType
 from absint.lattices.logic.facts import NO_FACTS, Facts
@@ -22,6 +24,7 @@ from absint.lattices.terms.expr import Dim, Expr, Symbol, const, symbol
 from absint.lattices.terms.normal import substitute
 from absint.lattices.value import BOTTOM, Tensor, Value, map_tensors
 from absint.model.weights import Array, array_of
+from absint.program.graph import Scope
 from absint.program.limits import CHECK
 from absint.program.nodes import Path
 from absint.program.steps import IfJoin, LoopBody, Operand
@@ -56,6 +59,7 @@ class Exact:
             for node, item in enumerate(self._nodes)
             if item.operator not in self.agreed and differs(self._analysis, item, node, self._states)
         )
+        self._tensors: dict[Operand, Tensor | None] = {}
         self._fed = self._reached([*analysed.input_nodes.values(), *analysed.lowered.signature.overridable.values()])
 
     def array(self, operand: Operand) -> Array | None:
@@ -106,6 +110,44 @@ class Exact:
     def requires_nothing(self, node: int) -> bool:
         """All that the node states is true; it may have doubts, though."""
         return all(s.relation is TRUE for s in self._analysis.statements(node) if s.role != "defined")
+
+    def at(self, node: int) -> Exact:
+        """What is known where a node stands."""
+        return self
+
+    def never_fails(self, node: int) -> bool:
+        """The node runs on all legal inputs, whatever the nodes before it require."""
+        return self.cannot_fail(node)
+
+    def is_positive(self, dims: Iterable[Dim]) -> bool:
+        """None of the dims is 0."""
+        return all((dim.bounds.lo or 0) >= 1 for dim in dims)
+
+    def tensor(self, operand: Operand | None) -> Tensor | None:
+        """A tensor on which all runtimes agree."""
+        if operand is None or operand[0] < 0 or self._doubtful[operand[0]]:
+            return None
+        if operand not in self._tensors:
+            state = self._states[operand[0]]
+            value = state[operand[1]] if operand[1] < len(state) else None
+            originals = self._analysis.facts.originals
+            found = value.replace(originals) if isinstance(value, Tensor) and originals else value
+            self._tensors[operand] = found if isinstance(found, Tensor) else None
+        return self._tensors[operand]
+
+    def is_sure(self, node: NodeProto, place: int, scope: Scope, path: str) -> bool:
+        """The node cannot fail, has no other effect than its outputs, and gives the same ones in every run.
+
+        So it is of a Dropout, which draws numbers in training alone: `noops` asks whether that is off.
+        """
+        operand = next((scope.names[name] for name in node.output if name in scope.names), None)
+        if operand is None or operand[0] < 0:
+            return False
+        known = self._nodes[operand[0]]
+        if str(known.path) == path and known.outputs == tuple(node.output):
+            return (self.cannot_fail if node.op_type == "Dropout" else self.is_certain)(operand[0])
+        numbers = self.nodes_of_call(operand, node.name or f"{node.op_type}#{place}", path)
+        return bool(numbers) and all(map(self.is_certain, numbers))
 
     def nodes_of_call(self, output: Operand, label: str, around: str) -> list[int]:
         """The nodes of a call of a function, by one of its outputs, its label and the path of the graph that it stands

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from onnx import NodeProto
 
-from absint.jobs.dynamizing.emitting import Emitter
+from absint.jobs.rewriting.emitting import Emitter
 from absint.lattices.terms.expr import Atom, Expr, const, expr_of
 
 _SLICES: Final = 15
