@@ -13,6 +13,7 @@ import hashlib
 import json
 import math
 import random
+import re
 import sys
 import tempfile
 import time
@@ -78,12 +79,26 @@ def differ(
         return ""
     if any(found.severity == "error" for found in after.diagnostics):
         return ""
+    renamed = {
+        str(old): str(new)
+        for name in before.inputs
+        if name in after.shapes and not before.shapes[name].is_top and not after.shapes[name].is_top
+        for old, new in zip(before.shapes[name], after.shapes[name], strict=False)
+        if str(old).isidentifier() and str(new).isidentifier()
+    }
+    if len(set(renamed.values())) < len(renamed):
+        renamed = {}
+
+    def written(found: absint.Result, name: str, axis: int) -> str:
+        shape = found.shapes[name]
+        size = str(shape[axis]) if not shape.is_top and axis < len(shape) else "?"
+        return re.sub(r"\w+", lambda word: renamed.get(word[0], word[0]), size) if found is before else size
+
     for step in manifest["steps"]:
         for output, claim in enumerate(step.get("gives", ()) if len(step.get("at", ())) == 1 else ()):
             name, dims = claim["value"], claim["dims"] or ()
-            shapes = [found.shapes[name] for found in (before, after) if name in found.shapes]
             for axis, dim in enumerate(dims):
-                sizes = [str(shape[axis]) if not shape.is_top and axis < len(shape) else "?" for shape in shapes]
+                sizes = [written(found, name, axis) for found in (before, after) if name in found.shapes]
                 if dim is not None and len(set(sizes)) > 1 and is_shown(tuple(step["at"]), output, axis):
                     return f"{name}[{axis}]: {' or '.join(sizes)}"
     return ""

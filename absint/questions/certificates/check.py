@@ -914,7 +914,24 @@ DATA = {
 DATA_FIELDS = frozenset({4, 5, 6, 7, 9, 10, 11})
 FLOATS = (1, 10, 11)
 WHOLE = (2, 3, 4, 5, 6, 7, 12, 13)  # types of integers
+SORTS = {**dict.fromkeys(WHOLE, "Int"), 9: "Bool", **dict.fromkeys((*FLOATS, 16), "Real")}
 BODY = {"If": ("then_branch", "else_branch"), "Loop": ("body",), "Scan": ("body",), "SequenceMap": ("body",)}
+
+
+# Of operators that compute elements: their sort, or the input that they have the type of
+KINDS = {
+    operator: kind
+    for kind, operators in {
+        "Int": "ArgMax ArgMin BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor NonZero Shape Size",
+        "Bool": "And Equal Greater GreaterOrEqual IsInf IsNaN Less LessOrEqual Not Or Xor",
+        "0": "Abs Add Ceil Clip Concat CumProd CumSum Div Dropout Expand Flatten Floor Gather GatherElements GatherND "
+        "Identity Max Min Mod Mul Neg Pad Pow Range Reciprocal ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum "
+        "Relu Reshape Round Scatter ScatterElements ScatterND Sign Slice Split Sqrt Squeeze Sub Sum Tile Transpose "
+        "Trilu Unsqueeze",
+        "1": "CastLike Where",
+    }.items()
+    for operator in operators.split()
+}
 
 
 class UnreadableError(Exception):
@@ -1248,6 +1265,36 @@ class Model:
                 return strings(message, 9)
         return {}
 
+    def kind(self, body: Body, name: str) -> str:
+        """The sort of the elements of a value: Int, Bool or Real; empty if it is not known here."""
+        while name not in body.origins and body.outer is not None:
+            body = body.outer
+        if name in body.formals and body.call is not None:
+            return self.kind(body.call[0], body.formals[name])
+        if name in body.constants:
+            return SORTS.get(whole(body.constants[name], 2) or 0, "")
+        if name in body.inputs:
+            at = list(body.inputs).index(name)
+            if not body.site or body.outer is None:
+                return SORTS.get(declared_type(body.inputs[name]), "")
+            loop = self.node(body.outer, body.site[-2])
+            if (loop.domain, loop.operator) != ("", "Loop"):
+                return ""
+            return ("Int", "Bool")[at] if at < 2 else self.kind(body.outer, loop.takes[at])
+        node = body.givers.get(name)
+        if node is None:
+            return ""
+        index, site = node.outputs.index(name), (*body.site, node.name)
+        if node.function in self.functions or (node.operator in ("If", "Loop") and not node.domain):
+            inner = self.body((*site, "()" if node.function in self.functions else BODY[node.operator][0]))
+            return self.kind(inner, inner.outputs[index + (node.operator == "Loop")])
+        if node.operator == "Cast" and not node.domain:
+            return SORTS.get(self.attribute(node, "to", body), "")
+        if node.operator in ("Constant", "ConstantOfShape") and "value" in node.attributes:
+            return SORTS.get(whole(inside(node.attributes["value"], 5), 2) or 0, "")
+        how = "" if node.domain or (index and node.operator != "Split") else KINDS.get(node.operator, "")
+        return self.kind(body, node.takes[int(how)]) if how.isdigit() else how
+
     def elements(self, tensor: Fields) -> list[int | bool | Fraction]:
         """The elements of a tensor of numbers, from the file or one beside it."""
         code, data = whole(tensor, 2) or 0, one(tensor, 9)
@@ -1304,6 +1351,11 @@ def declared_sizes(info: Fields) -> list[Fields] | None:
     if len(kind.keys() & {1, 4, 5, 7, 8, 9}) > 1 or any(size.keys() >= {1, 2} for size in sizes):
         raise WrongError("the model declares two types, or two sizes, of one thing")
     return None if one(tensor, 2) is None else sizes
+
+
+def declared_type(info: Fields) -> int:
+    """The type of the elements that an input declares; 0 if it declares none."""
+    return whole(inside(inside(info, 2), 1), 1) or 0
 
 
 def interval(code: int) -> Interval:
@@ -1372,6 +1424,10 @@ class Comparison:
         body = self.model.body(site[:-2] if is_head else site[:-1])
         node = self.model.node(body, site[-2] if is_head else site[-1])
         operator = f"{node.domain}::{node.operator}" if node.domain else node.operator
+        if lemma is not None and lemma.is_head != is_head:
+            raise WrongError("its lemma is about another part of the node")
+        if node.function[2] and node.function not in self.model.functions:
+            raise OpenError("an operator that is overloaded")
         given = operator_of(step)
         if given != operator or (step["operator"] and version_of(step) != body.imports.get(node.domain, 1)):
             raise WrongError(f"it is {step['operator'] or given}, the model has {operator} there")
@@ -1387,6 +1443,13 @@ class Comparison:
         names = ["" for _ in step["gives"]] if is_head else node.outputs
         if [claim["value"] for claim in step["gives"]] != names[: len(step["gives"])]:
             raise WrongError("its outputs have other names in the model")
+        for name, claim in zip(self.model.body(site).inputs if is_head else node.outputs, step["gives"], strict=False):
+            kinds = {sort_of(item, lambda name: "Int") for item in claim["elements"] or () if item is not None}
+            kind = self.model.kind(self.model.body(site) if is_head else body, name) if kinds else ""
+            if kinds and not kind:
+                raise OpenError("the type of its elements is not known here")
+            if kinds - {kind}:
+                raise WrongError(f"its elements are {kind} in the model")
         for index, place in enumerate(step["takes"]):
             if place is None or (taken := steps[place[0]])["by"] == "rule":
                 continue
@@ -1520,7 +1583,7 @@ class Comparison:
                     raise WrongError(f"axis {axis} has {value} in the model, claimed is {printed(term)}")
             else:
                 self.stated.append(f"{name}[{axis}] is {printed(term)}" + (f", declared {param}" if param else ""))
-        code = whole(inside(inside(info, 2), 1), 1) or 0
+        code = declared_type(info)
         sorts = {sort_of(term, lambda name: "Int") for term in claim["elements"] or () if term is not None}
         if sorts - {"Bool" if code == 9 else "Int" if code in WHOLE else ""}:
             raise WrongError("its elements are of another type in the model")

@@ -324,3 +324,37 @@ def test_a_specification_that_was_not_read_is_on_trust(certified: tuple[Path, Mo
         ("resting", "Transpose-18: a specification that is not among those read")
     ] * 2
     assert lemmas.popitem()[1].specification("onnx") not in read.values()
+
+
+def test_an_element_has_the_sort_of_its_type(tmp_path: Path) -> None:
+    """A sum of integers is an integer, which a lemma names; the same lemma is not about a sum of floats."""
+    text = """({}[N] x) => (y) <int64[1] one = {{1}}> {{
+        s = ReduceSum<keepdims=0>(x)  c = Cast<to=7>(s)  r = Reshape(c, one)  y = ConstantOfShape(r) }}"""
+    for kind in ("int64", "float"):
+        onnx.save(model_of(text.format(kind)), tmp_path / f"{kind}.onnx")
+    absint.analyze(tmp_path / "int64.onnx").certify().write(tmp_path / "c")
+    manifest = manifest_of(tmp_path / "c")
+    assert step_of(manifest, "ReduceSum")["gives"][0]["elements"] == ["_d0"]
+    assert check.found_wrong(tmp_path / "c", manifest, check.Model(tmp_path / "int64.onnx"))[1] == []
+    (problem,) = problems(tmp_path / "c", (tmp_path / "float.onnx").read_bytes(), manifest, tmp_path)
+    assert problem.endswith("its elements are Real in the model")
+
+
+def test_kinds_are_those_of_the_schemas_of_onnx() -> None:
+    found: dict[str, set[str]] = {}
+    for schema in onnx.defs.get_all_schemas_with_history():
+        if schema.domain or schema.name not in check.KINDS:
+            continue
+        output = schema.outputs[0]
+        allowed = next(
+            (set(c.allowed_type_strs) for c in schema.type_constraints if c.type_param_str == output.type_str),
+            {output.type_str},
+        )
+        if all("int" in kind and "float" not in kind for kind in allowed):
+            found.setdefault(schema.name, set()).add("Int")
+        elif allowed == {"tensor(bool)"}:
+            found.setdefault(schema.name, set()).add("Bool")
+        else:
+            same = [at for at, given in enumerate(schema.inputs) if given.type_str == output.type_str]
+            found.setdefault(schema.name, set()).add(str(same[0]))
+    assert found == {name: {kind} for name, kind in check.KINDS.items()}
