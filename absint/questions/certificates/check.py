@@ -1729,7 +1729,7 @@ class Chain:
             self.values.setdefault(claim["value"], (tuple(step["at"]), index))
         for symbol, named in new.items():
             self.bound(symbol)
-            self.born[symbol] = f"{named or 'a number'} of {step['node']}"
+            self.born[symbol] = f"{in_words(named)} of {step['node']}"
             if named and stated.get(named) != symbol:
                 raise WrongError(f"{symbol} does not stand at {named}")
             if by == "model":
@@ -1884,6 +1884,10 @@ class Chain:
         for how, _, by, _ in self.sizes.values():
             self.counts["sizes", how] += by != "model"
 
+    def reason(self, steps: set[int]) -> str:
+        """The reason why the first of these steps is on trust."""
+        return self.reasons.get(min(steps), "a relation that is the word of absint")
+
     def count(self, at: int, step: dict[str, Any], rests: set[int]) -> None:
         """Count the claims by what they rest on; a size that several rounds claim is counted once."""
         best = "resting" if rests else "certified"
@@ -1896,7 +1900,7 @@ class Chain:
             for axis, dim in enumerate(claim["dims"] or ()):
                 on_trust = step["by"] == "rule" or f"out{out}@{axis}" in step["on_trust"]
                 how = "open" if dim is None else "on trust" if on_trust else best
-                reason = self.reasons[min(rests)] if how in TRUSTED else ""
+                reason = self.reason(rests) if how in TRUSTED else ""
                 found = self.sizes.get((site, out, axis))
                 if found is None or HOW.index(how) <= HOW.index(found[0]):
                     self.sizes[site, out, axis] = (how, reason, step["by"], dim)
@@ -2155,6 +2159,13 @@ def parts(step: dict[str, Any]) -> dict[str, Tree | None]:
     return found
 
 
+def in_words(part: str) -> str:
+    """What a symbol names: `out0@1` is size 1 of output 0."""
+    output, _, place = part.removeprefix("out").partition("@")
+    kind = "element" if place.startswith("e") else "size"
+    return f"{kind} {place.removeprefix('e')} of output {output}" if part else "a number"
+
+
 def claimed(step: dict[str, Any]) -> list[Tree]:
     """The claims about outputs that a lemma must prove, as formulas."""
     return [
@@ -2179,10 +2190,13 @@ class Solver:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"{name}.smt2"
             path.write_text(lemma.script, "utf-8")
-            if (answer := self.answer(path, self.seconds)) != "unsat":
-                return f"{answer}, must be unsat"
-            path.write_text(lemma.hypotheses, "utf-8")
-            empty = self.answer(path, min(self.seconds, 5)) == "unsat"
+            try:
+                if (answer := self.answer(path, self.seconds)) != "unsat":
+                    return f"{answer}, must be unsat"
+                path.write_text(lemma.hypotheses, "utf-8")
+                empty = self.answer(path, min(self.seconds, 5)) == "unsat"
+            except Exception as problem:  # of any kind that a module raises
+                return words(f"the solver does not read it: {problem}")
         return "it shows nothing: its hypotheses have no model" if empty else ""
 
     def answer(self, path: Path, seconds: float) -> str:
@@ -2317,8 +2331,8 @@ def main() -> int:
     return 1 if problems else 0
 
 
-def outputs(chain: Chain, model: Model) -> None:
-    """Print the sizes of the outputs, and how many values of the main graph nothing is claimed of."""
+def outputs(chain: Chain, model: Model) -> list[str]:
+    """Print the sizes of the outputs, and how many values of the main graph nothing is claimed of; the symbols."""
 
     def origin(name: str) -> Origin | None:
         try:
@@ -2326,16 +2340,19 @@ def outputs(chain: Chain, model: Model) -> None:
         except (WrongError, OpenError):
             return None
 
+    symbols: list[str] = []
     for name in model.bodies[()].outputs:
         found = origin(name)
         rank, how = chain.ranks.get(found, (-1, "open")) if found is not None else (-1, "open")
         sizes = [chain.sizes[*found, axis] for axis in range(rank)] if found is not None else []
         said = [f"{printed(dim or '?')}{' (on trust)' if how in TRUSTED else ''}" for how, _, _, dim in sizes]
         trust = ", the number of axes on trust" if how in TRUSTED else ""
+        symbols += [word for _, _, _, dim in sizes for word in atoms(dim or "?") if is_symbol(word)]
         print(f"output {words(name)}: " + ("nothing is claimed" if rank < 0 else f"[{', '.join(said)}]{trust}"))
     nothing = sum(origin(name) not in chain.ranks for name in model.bodies[()].origins)
     if nothing:
         print(f"open: {nothing} values of the main graph, of which nothing is claimed")
+    return symbols
 
 
 def summary(chain: Chain, *, exact: bool) -> None:
@@ -2353,6 +2370,7 @@ def summary(chain: Chain, *, exact: bool) -> None:
     reasons = Counter(reason for how, reason, by, _ in chain.sizes.values() if by != "model" and how != "certified")
     for reason, count in reasons.most_common():
         print(f"  {count} sizes {f'hang on {words(reason)}' if reason else 'are open: nothing is claimed of them'}")
+    symbols: dict[str, None] = {}
     if chain.comparison is None:
         print("not compared with the model: name it with --model")
     elif exact:
@@ -2365,10 +2383,9 @@ def summary(chain: Chain, *, exact: bool) -> None:
             print(f"  {count} steps: {reason}")
         for line in compared.stated:
             print(f"given: {words(line)}")
-        outputs(chain, compared.model)
-    symbols: dict[str, None] = {}
+        symbols |= dict.fromkeys(outputs(chain, compared.model))
     for step, said, spoken in chain.asked if exact else ():
-        rests = f" (hangs on {words(chain.reasons[min(chain.words[step])])})" if chain.words[step] else ""
+        rests = f" (hangs on {words(chain.reason(chain.words[step]))})" if chain.words[step] else ""
         print(f"query: {words(said)}{rests}")
         symbols |= dict.fromkeys(spoken or ())
     for symbol in symbols:
