@@ -1,8 +1,9 @@
 """Certificates of real models: `python -m tests.jobs.certificates MODEL... [--python PYTHON] [--solver cvc5]`.
 
-Each model is certified and rechecked by check.py in another interpreter (`--python`: one without absint). Then one
-number in the claim of a step is changed: in the manifest alone, in its lemma alone, and in both with the hash; each
-must be found. Prints a table; exit code 1 if something is wrong.
+Each model is certified and rechecked by check.py, beside its bytes, in another interpreter (`--python`: one without
+absint). `share` is that of the sizes that are proved; `lines to read` are those of the specifications that differ.
+Then one number in the claim of a step is changed: in the manifest alone, in its lemma alone, and in both with the
+hash; each must be found. Prints a table; exit code 1 if something is wrong.
 """
 
 from __future__ import annotations
@@ -19,11 +20,12 @@ from pathlib import Path
 from typing import Any
 
 import absint
+from absint.questions.certificates import check
 from absint.questions.certificates.certificate import Certificate
 
 HEAD = (
-    "| model | steps | sizes | certified | resting | on trust | compared | lemmas | kB | write s | recheck s | "
-    "changes found |"
+    "| model | steps | sizes | certified | resting | on trust | open | share | compared | lemmas | lines to read | "
+    "kB | write s | recheck s | changes found |"
 )
 
 
@@ -53,8 +55,11 @@ def main(arguments: list[str]) -> int:
                 model.name,
                 f"{len(found.steps):,}",
                 *(f"{number:,}" for number in (sizes.total(), sizes["certified"], sizes["resting"], sizes["trusted"])),
+                f"{(missing := unclaimed(said)):,}",
+                f"{100 * sizes['certified'] / (sizes.total() + missing):.1f} %",
                 compared(said),
-                *(f"{len(found.lemmas):,}", f"{size / 1000:,.0f}", f"{written:.1f}", f"{seconds:.1f}"),
+                *(f"{len(found.lemmas):,}", f"{to_read(found):,}", f"{size / 1000:,.0f}"),
+                *(f"{written:.1f}", f"{seconds:.1f}"),
                 f"{len(changes)} of {len(CHANGES)}" + (", does not recheck" if code else ""),
             ]
             print(f"| {' | '.join(cells)} |", flush=True)
@@ -68,6 +73,19 @@ def recheck(folder: Path, options: argparse.Namespace, *more: str) -> tuple[int,
     command = [options.python, "-I", str(folder / "check.py"), "--solver", options.solver, *more]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
     return done.returncode, done.stdout + done.stderr
+
+
+def to_read(found: Certificate) -> int:
+    """The lines of all specifications that differ, which whoever checks has to read."""
+    lemmas = [check.Lemma(lemma.script) for lemma in found.lemmas.values()]
+    lines = {lemma.specification(found.semantics): len(lemma.of_node) for lemma in lemmas if lemma.title != "query"}
+    return sum(lines.values())
+
+
+def unclaimed(said: str) -> int:
+    """How many sizes of values, whose number of axes is claimed, nobody claims."""
+    found = re.search(r"^  (\d+) sizes are open", said, re.MULTILINE)
+    return 0 if found is None else int(found[1])
 
 
 def compared(said: str) -> str:
@@ -116,7 +134,12 @@ def last_number(found: Certificate) -> tuple[int, int, int]:
     for number in range(len(found.steps) - 1, -1, -1):
         step = found.steps[number]
         for axis, dim in enumerate(step.claims[0].dims or ()) if step.lemma is not None and step.claims else ():
-            if dim is not None and dim.isdecimal() and f"out0@{axis}" not in step.on_trust:
+            if (
+                dim is not None
+                and dim.isdecimal()
+                and f"out0@{axis}" not in step.on_trust
+                and step.claims[0].elements is None
+            ):
                 return number, axis, int(dim)
     raise SystemExit(f"{found.model}: no size is a number")
 

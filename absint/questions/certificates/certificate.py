@@ -6,6 +6,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
 from hashlib import sha256
@@ -28,6 +29,7 @@ from absint.lattices.text.forms import (
     one_of,
 )
 from absint.questions.certificates.chain import Chain
+from absint.questions.certificates.check import Asked, OpenError, Tree, parsed, printed
 from absint.questions.certificates.folder import MANIFEST, write_folder
 from absint.questions.certificates.lemma import Lemma, Proving, about, entailment
 from absint.questions.certificates.step import By, ClaimPlace, Given, Step
@@ -112,15 +114,19 @@ class Certificate:
 
     @cached_property
     def sizes(self) -> Counter[Standing]:
-        """The sizes that are claimed, by standing; those that the file says are not counted."""
-        found: Counter[Standing] = Counter()
-        for step, rests in zip(self.steps, self.rests_on, strict=True):
+        """The sizes that are claimed, by standing; those that the file says are not counted. One that several rounds
+        claim is counted once.
+        """
+        found: dict[tuple[object, int, int], Standing] = {}
+        for number, (step, rests) in enumerate(zip(self.steps, self.rests_on, strict=True)):
             for at, claim in enumerate(step.claims if step.by != "model" else ()):
                 for axis, dim in enumerate(claim.dims or ()):
                     if dim is not None:
                         trusted = step.by == "rule" or f"out{at}@{axis}" in step.on_trust
-                        found["trusted" if trusted else "resting" if rests else "certified"] += 1
-        return found
+                        standing: Standing = "trusted" if trusted else "resting" if rests else "certified"
+                        place = (step.at or number, at, axis)
+                        found[place] = min(found.get(place, standing), standing, key=get_args(Standing).index)
+        return Counter(found.values())
 
     @property
     def requirements(self) -> Counter[Standing]:
@@ -286,24 +292,49 @@ class _Reader(Query):
 def certify_query(chain: Chain, text: str) -> bool:
     """Add the step of a relation to the chain; False if it does not follow from the claims.
 
-    Raises UsageError for a text that cannot be read.
+    The formula is the one that check.py makes of the text, if it reads it. Raises UsageError for a text that cannot be
+    read.
     """
     reader = _Reader(chain.analysed)
-    formula = chain.terms.formula(reader.relation(text).substitute(dict(chain.names)))
-    if formula is None:
+    normal = chain.terms.formula(reader.relation(text).substitute(dict(chain.names)))
+    operands = [chain.analysed.operands[name] for name in reader.values]
+    if normal is None or any(operand not in chain.places for operand in operands):
         return False
-    formula = _SIZE.sub(r"\1", formula)
-    takes = tuple(chain.places[chain.analysed.operands[name]] for name in reader.values)
+    formula = _SIZE.sub(r"\1", normal)
+    takes = [chain.places[operand] for operand in operands]
     inputs = tuple(map(chain.claim, takes))
+    place, bound = partial(_place, chain, takes), partial(_bound, chain)
+    with suppress(OpenError):
+        formula = printed(Asked(text, chain.analysed.operands, place, bound).formula)
+    given = chain.analysed.input_nodes.values()
+    are_computed = all(chain.is_of_every_run(number) or number in given for number, _ in operands)
     for pool in ((), chain.facts):
         facts = about(pool, [formula], inputs, closed=True)
-        found = chain.proving.least(partial(entailment, inputs, formula, chain.terms.bounds), facts)
+        lemma = partial(entailment, inputs, formula, chain.terms.bounds, are_computed=are_computed)
+        found = chain.proving.least(lemma, facts)
         if found is not None:
-            lemma, used = found
             asked = Given(formula, "query", text, "lemma")
-            chain.steps.append(Step.of_query(takes, asked, lemma, tuple(chain.facts[fact] for fact in used)))
+            used = tuple(chain.facts[fact] for fact in found[1])
+            chain.steps.append(Step.of_query(tuple(takes), asked, found[0], used))
             return True
     return False
+
+
+def _place(chain: Chain, takes: Sequence[ClaimPlace], name: str) -> tuple[int, int]:
+    """The number of a value among the inputs of a query, and its axes."""
+    place = chain.places.get(chain.analysed.operands[name])
+    dims = None if place is None else chain.claim(place).dims
+    if place not in takes or dims is None:
+        raise OpenError
+    return takes.index(place), len(dims)
+
+
+def _bound(chain: Chain, symbol: str) -> Tree | None:
+    """The formula that bounds a symbol; None for one that does not occur."""
+    if symbol not in chain.introduced:
+        return None
+    text = within(symbol, chain.terms.bounds[symbol])
+    return parsed(text) if text else ""
 
 
 # Certificates of an analysis.

@@ -30,8 +30,8 @@ SIZES: Final = Interval(0, MAX_DIM)
 TRIPS: Final = Interval(0, MAX_DIM - (1 << 16))
 """The numbers of trips, taken for granted of every loop."""
 
-INTEGERS: Final = tuple(Interval(*INTEGER_RANGES[dtype]) for dtype in (DType.INT32, DType.INT64))
-"""The elements of tensors of integers."""
+INTEGERS: Final = Interval(*INTEGER_RANGES[DType.INT64])
+"""The elements of tensors of integers, as far as lemmas know: none says of which type they are."""
 
 
 class Chain:
@@ -236,11 +236,11 @@ class _Round:
             for symbol in symbols(part.formula):
                 if symbol not in self._chain.introduced:
                     found.setdefault(symbol, "")
-                    allowed = INTEGERS if "@e" in part.name else (SIZES,)
+                    allowed = INTEGERS if "@e" in part.name else SIZES
                     if isinstance(node.step, LoopHead) and part.name == "out0@e0":
-                        allowed = (TRIPS,)
+                        allowed = TRIPS
                     is_name = part.formula == f"(= {part.name} {symbol})"
-                    if not found[symbol] and is_name and self._chain.terms.bounds.get(symbol) in allowed:
+                    if not found[symbol] and is_name and self._chain.terms.bounds.get(symbol) == allowed:
                         found[symbol] = part.name
         return found
 

@@ -32,9 +32,9 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache, partial, reduce
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -43,6 +43,10 @@ SCHEMA = "absint.certificate/1"
 
 class WrongError(Exception):
     """A part of the certificate is not as it should be."""
+
+
+class OpenError(Exception):
+    """The reason why a step is not compared with the model, or a text not read: it is on trust."""
 
 
 # Terms: what SMT-LIB calls S-expressions, with one space between two parts
@@ -164,7 +168,7 @@ def sort_of(tree: Tree, sort_of_name: Callable[[str], str]) -> str:
 # Symbols of the model: `batch`, or between bars a name that SMT-LIB would misread, with %hh for odd characters
 
 PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
-SAFE = frozenset(map(chr, range(0x20, 0x7F))) - set("|\\%")
+SAFE = frozenset(map(chr, range(0x20, 0x7F))) - set("|\\%#")
 # Words of SMT-LIB and operations of Z3 and cvc5.
 TAKEN = frozenset({
     "BINARY", "DECIMAL", "HEXADECIMAL", "NUMERAL", "STRING", "_", "as", "assert", "define", "exists", "forall",
@@ -196,6 +200,307 @@ def quoted(name: str) -> str:
     codes = ("".join(f"%{byte:02x}" for byte in c.encode("utf-8", "surrogatepass")) for c in name)
     inner = "".join(c if safe else code for c, safe, code in zip(name, is_safe, codes, strict=True))
     return f"|{inner or '%'}|"
+
+
+SIZE = ("0", "2147483647")
+TRIP = ("0", "2147418111")
+TRUTH = ("0", "1")
+INTEGER = (("-", "9223372036854775808"), "9223372036854775807")
+Interval: TypeAlias = tuple[Tree, Tree]
+
+
+def within(name: str, bounds: Interval) -> Tree:
+    """The formula that bounds a number."""
+    return ("<=", bounds[0], name, bounds[1])
+
+
+# What somebody asks: a text of docs/grammar.md, compiled to a formula
+
+WORD = re.compile(
+    r"\s*(`[^`\\]+`|->|==|!=|<=|>=|//|\*\*|[-+*/%<>(){}\[\],]|[0-9]+(?![\w.])|[^\W\d]\w*(?:\.\w+)*(?!\w|\.\w)|$)"
+)
+ENDS_OF = {"{": "}", "[": "]", "(": ")"}
+KEYWORDS = frozenset({"and", "or", "not", "in", "implies", "true", "false", "True", "False"})
+COMPARED: dict[str, Callable[[Tree, Tree], Tree]] = {
+    "==": lambda a, b: ("=", a, b),
+    "!=": lambda a, b: ("not", ("=", a, b)),
+    "<=": lambda a, b: ("<=", a, b),
+    ">=": lambda a, b: ("<=", b, a),
+    "<": lambda a, b: ("not", ("<=", b, a)),
+    ">": lambda a, b: ("not", ("<=", a, b)),
+}
+ODD = re.compile(r"\s[-+*/%^&|<>=!~]|[-+*/%^&|<>=!~]\s|(?:^|\s)(?:and|or|not|in|implies)(?:\s|$)")
+
+
+def floor(a: Tree, b: Tree) -> Tree:
+    """The quotient rounded down; SMT-LIB's has a remainder that is not negative."""
+    if is_name(b, NATURAL):
+        return ("div", a, b)
+    return ("ite", ("<=", "1", b), ("div", a, b), ("div", ("-", a), ("-", b)))
+
+
+CALCULATED: dict[str, Callable[[Tree, Tree], Tree]] = {
+    "+": lambda a, b: ("+", a, b),
+    "-": lambda a, b: ("-", a, b),
+    "*": lambda a, b: ("*", a, b),
+    "//": floor,
+    "%": lambda a, b: ("-", a, ("*", b, floor(a, b))),
+    "/": lambda a, b: ("ite", ("<=", "0", a), ("div", a, b), ("-", ("div", ("-", a), b))),  # towards zero
+}
+CALLED: dict[str, Callable[[Tree, Tree], Tree]] = {
+    "max": lambda a, b: ("ite", ("<=", a, b), b, a),
+    "min": lambda a, b: ("ite", ("<=", a, b), a, b),
+    "floordiv": floor,
+    "ceildiv": lambda a, b: ("-", floor(("-", a), b)),
+    "truncdiv": CALCULATED["/"],
+    "mod": CALCULATED["%"],
+}
+
+
+class Asked:
+    """A text, and the formula that it says about symbols and about sizes `in0@1` of values. Raises OpenError.
+
+    `values` are the names that values have, `place` gives the number of one among the inputs and its axes, `bound` how
+    a symbol is bounded. A quotient by 0 may be any number: a text that holds whatever it is holds.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        values: Container[str],
+        place: Callable[[str], tuple[int, int]],
+        bound: Callable[[str], Tree | None],
+    ) -> None:
+        self.text, self.values, self.place, self.bound = text, values, place, bound
+        self.at = self.depth = 0
+        self.choices = 0  # each may double the formula
+        self.symbols: dict[str, None] = {}
+        found = self.truth(self.either())
+        if self.peek() or len(text) > 1000 or len(printed(found)) > 100_000:
+            raise self.odd()
+        self.formula = found
+
+    def odd(self) -> OpenError:
+        """The reason why it is not read."""
+        return OpenError(f"the text {shortened(self.text)} is not of the grammar of check.py")
+
+    def peek(self) -> str:
+        """The next word; empty at the end."""
+        if not (found := WORD.match(self.text, self.at)):
+            raise self.odd()
+        return found[1]
+
+    def takes(self, *words: str) -> str:
+        """The next word, if it is one of these: it is read."""
+        word = self.peek()
+        if word not in words:
+            return ""
+        self.at = WORD.match(self.text, self.at).end()  # type: ignore[union-attr]
+        return word
+
+    def must(self, *words: str) -> str:
+        """The next word, which is one of these."""
+        if not (found := self.takes(*words)):
+            raise self.odd()
+        return found
+
+    def either(self) -> Tree:
+        """Implications, alternatives, conjunctions."""
+        self.nested()
+        found = self.joined("or", lambda: self.joined("and", self.denied))
+        if self.takes("->", "implies"):
+            found = ("=>", self.truth(found), self.truth(self.either()))
+        return found
+
+    def nested(self) -> None:
+        """Bound the depth of the text."""
+        self.depth += 1
+        if self.depth > 60:
+            raise self.odd()
+
+    def joined(self, word: str, read: Callable[[], Tree]) -> Tree:
+        """Parts with a word between them."""
+        found = read()
+        while self.takes(word):
+            found = (word, self.truth(found), self.truth(read()))
+        return found
+
+    def denied(self) -> Tree:
+        """A comparison, or its negation."""
+        if not self.takes("not"):
+            return self.compared()
+        self.nested()
+        return ("not", self.truth(self.denied()))
+
+    def compared(self) -> Tree:
+        """A chain of comparisons, or what stands in one."""
+        left = self.calculated()
+        found: list[Tree] = []
+        while word := self.takes(*COMPARED, "in", "not"):
+            if word in ("in", "not"):
+                if word == "not":
+                    self.must("in")
+                left, items = self.number(left), self.until(ENDS_OF[self.must(*ENDS_OF)])
+                if not items:
+                    raise self.odd()
+                equal: Tree = ("or", *(("=", left, self.number(item)) for item in items))
+                found.append(equal if word == "in" else ("not", equal))
+                continue
+            right = self.calculated()
+            if left[0] == right[0] == "shape" and word in ("==", "!="):
+                is_long = len(left) == len(right)
+                same: Tree = ("and", "true", *map(COMPARED["=="], left[1:], right[1:])) if is_long else "false"
+                found.append(same if word == "==" else ("not", same))
+            else:
+                found.append(COMPARED[word](self.number(left), self.number(right)))
+            left = right
+        return left if not found else found[0] if len(found) == 1 else ("and", *found)
+
+    def calculated(self) -> Tree:
+        """A sum."""
+        found = self.product()
+        while word := self.takes("+", "-"):
+            found = CALCULATED[word](self.number(found), self.number(self.product()))
+        return found
+
+    def product(self) -> Tree:
+        """A product."""
+        found = self.signed()
+        while word := self.takes("*", "//", "/", "%"):
+            self.chosen(word != "*")
+            found = CALCULATED[word](self.number(found), self.number(self.signed()))
+        return found
+
+    def signed(self) -> Tree:
+        """A power with signs before it."""
+        if word := self.takes("-", "+"):
+            self.nested()
+            inner = self.number(self.signed())
+            return ("-", inner) if word == "-" else inner
+        found = self.operand()
+        if self.takes("**"):
+            exponent = self.takes(*map(str, range(1, 9)))
+            if not exponent or self.peek() == "**":
+                raise self.odd()
+            self.chosen(int(exponent))
+            found = ("*", *[self.number(found)] * int(exponent))
+        return found
+
+    def operand(self) -> Tree:
+        """A number, a symbol, a size of a value, a call, or something in brackets."""
+        name = self.value_here()
+        if name:
+            return self.size_of(name)
+        word = self.takes(self.peek())
+        if not word:
+            raise self.odd()
+        if word == "(":
+            found = self.either()
+            self.must(")")
+            return found
+        if word == "[":
+            return ("shape", *map(self.number, self.until("]")))
+        if word in ("true", "false", "True", "False") or is_name(word, NATURAL):
+            return word.lower()
+        if word[0] == "`":
+            return self.size_of(word[1:-1]) if self.peek() == "[" else self.symbol(word[1:-1])
+        if word in KEYWORDS or not (word[0] == "_" or word[0].isalpha()):
+            raise self.odd()
+        return self.call(word) if self.takes("(") else self.symbol(word)
+
+    def value_here(self) -> str:
+        """The longest name of a value that stands here before a bracket."""
+        start = len(self.text) - len(self.text[self.at :].lstrip())
+        end = re.compile(r"[^()\[\]{},`]*").match(self.text, start).end()  # type: ignore[union-attr]
+        name = self.text[start:end].rstrip()
+        if self.text[end : end + 1] != "[" or not name or name not in self.values or ODD.search(name):
+            return ""
+        self.at = end
+        return name
+
+    def name_here(self) -> str:
+        """The name in the parenthesis that was opened."""
+        if not (found := re.compile(r"\s*(?:`([^`\\]+)`|([^()\[\]{},`]+))\s*\)").match(self.text, self.at)):
+            raise self.odd()
+        self.at = found.end()
+        return found[1] or found[2].rstrip()
+
+    def axes(self, name: str) -> list[Tree]:
+        """The sizes of a value."""
+        if name not in self.values:
+            raise self.odd()
+        number, rank = self.place(name)
+        return [f"in{number}@{axis}" for axis in range(rank)]
+
+    def size_of(self, name: str) -> Tree:
+        """The size of a value on the axis in brackets."""
+        self.must("[")
+        sign, axes = self.takes("-"), self.axes(name)
+        axis = self.takes(*map(str, range(len(axes) + 1)))
+        self.must("]")
+        if not axis or not 0 <= (at := len(axes) - int(axis) if sign else int(axis)) < len(axes):
+            raise self.odd()
+        return axes[at]
+
+    def call(self, function: str) -> Tree:
+        """What a function gives."""
+        if function == "symbol":
+            return self.symbol(self.name_here())
+        if function in ("shape", "rank", "size"):
+            axes = self.axes(self.name_here())
+            return {"shape": ("shape", *axes), "size": ("*", "1", *axes)}.get(function, str(len(axes)))
+        items = self.until(")")
+        self.chosen(len(items))
+        if function == "ite" and len(items) == 3:
+            return ("ite", self.truth(items[0]), *map(self.number, items[1:]))
+        numbers = list(map(self.number, items))
+        if function == "abs" and len(numbers) == 1:
+            return ("ite", ("<=", "0", numbers[0]), numbers[0], ("-", numbers[0]))
+        if function not in CALLED or len(numbers) < 2 or (len(numbers) > 2 and function not in ("max", "min")):
+            raise self.odd()
+        return reduce(CALLED[function], numbers)
+
+    def until(self, end: str) -> list[Tree]:
+        """Parts with commas between them."""
+        found: list[Tree] = []
+        while not self.takes(end):
+            if found:
+                self.must(",")
+            found.append(self.either())
+        return found
+
+    def symbol(self, name: str) -> Tree:
+        """A symbol of the model."""
+        found = quoted(name)
+        if self.bound(found) is None:
+            raise self.odd()
+        self.symbols[found] = None
+        return found
+
+    def chosen(self, count: int) -> None:
+        """Bound the size of the formula."""
+        self.choices += count
+        if self.choices > 24:
+            raise self.odd()
+
+    def number(self, tree: Tree) -> Tree:
+        """What stands for a number."""
+        if is_truth(tree) or tree[0] == "shape":
+            raise self.odd()
+        return tree
+
+    def truth(self, tree: Tree) -> Tree:
+        """What stands for a truth; the symbol of one is 0 or 1."""
+        if isinstance(tree, str) and tree in self.symbols and self.bound(tree) == within(tree, TRUTH):
+            return ("=", tree, "1")
+        if not is_truth(tree):
+            raise self.odd()
+        return tree
+
+
+def is_truth(tree: Tree) -> bool:
+    """A compiled text stands for a truth."""
+    return tree in ("true", "false") or (not isinstance(tree, str) and tree[0] in ("and", "or", "not", "=>", "=", "<="))
 
 
 # The manifest: a reader for each of its parts, which gives the part as it is used
@@ -332,7 +637,7 @@ RELATION = record(
     },
     {"reason": (words, "")},
 )
-CLAIM = record({"value": words, "dims": optional(listed(optional(term)))}, {"elements": (listed(optional(term)), None)})
+CLAIM = record({"value": name, "dims": optional(listed(optional(term)))}, {"elements": (listed(optional(term)), None)})
 STEP = record(
     {"node": words, "by": one_of("lemma", "model", "rule"), "takes": listed(optional(place(0)))},
     {
@@ -386,7 +691,7 @@ def document(content: str) -> dict[str, Any]:
 
 # Lemmas
 
-TITLE = re.compile(rf"; (query|If|Loop|\w+-{NATURAL}), for any numbers \$0, \$1, \.\.\.", re.ASCII)
+TITLE = re.compile(rf"; (query|If|Loop|(?:[\w.-]+::)?\w+-{NATURAL}), for any numbers \$0, \$1, \.\.\.", re.ASCII)
 HYPOTHESIS = rf"(?:bound|fact){NATURAL}"
 # Names of a specification, with their sorts; the rest of those of a node are sizes and elements.
 HELPERS = {
@@ -422,7 +727,7 @@ CONTROL = {
     "Loop": [
         r"\(declare-const trips@0 Int\)",
         r"\(define-fun begins@0 \(\) Bool (?:true|in1@e0)\)|\(declare-const (?:begins|goes)@0 Bool\)",
-        rf"\(define-fun goes@0 \(\) Bool (?:true|in{NATURAL}@e0)\)",
+        rf"\(define-fun goes@0 \(\) Bool in{NATURAL}@e0\)",
         r"\(define-fun most@0 \(\) Int \(ite \(<= 0 in0@e0\) in0@e0 0\)\)",
         r"\(assert \((?:<= 0 trips@0|<= trips@0 most@0|=> \(not begins@0\) \(= trips@0 0\))\)\)",
         rf"\(assert \(or (?:\(= trips@0 most@0\) )?{ENDS}\)\)",
@@ -477,10 +782,14 @@ class Lemma:
         self.script = "\n".join([*map(printed, commands), ""])
         self.hypotheses = "\n".join([*map(printed, (*commands[:-2], commands[-1])), ""])
 
-    @property
-    def declared(self) -> set[str]:
-        """The names without a definition."""
-        return self.sorts.keys() - self.defined.keys()
+    def specification(self, semantics: str) -> str:
+        """The hash of what it says that its node means: for inputs of this form, by these semantics."""
+        inputs = {name: self.defined.get(name, "") for name in self.sorts if is_name(name, INPUT)}
+        given = [
+            f"{name} {self.sorts[name]} {printed(a) if number_of(a) is not None else ''}" for name, a in inputs.items()
+        ]
+        said = [semantics, self.title, json.dumps(self.node, sort_keys=True), *given, *self.sizes, *self.of_node]
+        return hashlib.sha256("\n".join(said).encode()).hexdigest()
 
     @property
     def is_head(self) -> bool:
@@ -591,7 +900,7 @@ class Lemma:
 # The model: a file of ONNX, read by the numbers of the fields in onnx.proto
 
 Value: TypeAlias = Any  # of a field: an integer, or bytes
-Fields: TypeAlias = "dict[int, list[Value]]"
+Fields: TypeAlias = "dict[int, list[tuple[int, Value]]]"
 Site: TypeAlias = "tuple[str, ...]"
 Origin: TypeAlias = "tuple[Site, int]"  # the node, input or constant that gives a value, and which of its outputs
 CODES = {1: "f", 2: "B", 3: "b", 4: "H", 5: "h", 6: "i", 7: "q", 9: "?", 10: "e", 11: "d", 12: "I", 13: "Q"}
@@ -602,15 +911,31 @@ DATA = {
     12: (11, ""),
     13: (11, ""),
 }  # where a type has its elements, if not in 5
+DATA_FIELDS = frozenset({4, 5, 6, 7, 9, 10, 11})
+FLOATS = (1, 10, 11)
+WHOLE = (2, 3, 4, 5, 6, 7, 12, 13)  # types of integers
+SORTS = {**dict.fromkeys(WHOLE, "Int"), 9: "Bool", **dict.fromkeys((*FLOATS, 16), "Real")}
 BODY = {"If": ("then_branch", "else_branch"), "Loop": ("body",), "Scan": ("body",), "SequenceMap": ("body",)}
+
+
+# Of operators that compute elements: their sort, or the input that they have the type of
+KINDS = {
+    operator: kind
+    for kind, operators in {
+        "Int": "ArgMax ArgMin BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor NonZero Shape Size",
+        "Bool": "And Equal Greater GreaterOrEqual IsInf IsNaN Less LessOrEqual Not Or Xor",
+        "0": "Abs Add Ceil Clip Concat CumProd CumSum Div Dropout Expand Flatten Floor Gather GatherElements GatherND "
+        "Identity Max Min Mod Mul Neg Pad Pow Range Reciprocal ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum "
+        "Relu Reshape Round Scatter ScatterElements ScatterND Sign Slice Split Sqrt Squeeze Sub Sum Tile Transpose "
+        "Trilu Unsqueeze",
+        "1": "CastLike Where",
+    }.items()
+    for operator in operators.split()
+}
 
 
 class UnreadableError(Exception):
     """The reason why a model cannot be read."""
-
-
-class OpenError(Exception):
-    """The reason why a step is not compared with the model."""
 
 
 def varint(data: memoryview, at: int) -> tuple[int, int]:
@@ -621,35 +946,57 @@ def varint(data: memoryview, at: int) -> tuple[int, int]:
             break
         found |= (data[at] & 127) << shift
         at += 1
-        if data[at - 1] < 128:
+        if data[at - 1] < 128 and found < 1 << 64:
             return found, at
     raise WrongError("the model is damaged")
 
 
 def fields(data: memoryview) -> Fields:
-    """A message: for each number its values, integers as they are and the rest as bytes."""
+    """A message: for each number its values, each with the way it is written: 0 a varint, 2 bytes, 1 and 5 fixed."""
     found: Fields = {}
     at = 0
     while at < len(data):
         tag, at = varint(data, at)
-        if tag & 7 == 0:
+        number, wire = tag >> 3, tag & 7
+        if not 0 < number < 1 << 29:
+            raise WrongError("the model is damaged")
+        if wire == 0:
             value, at = varint(data, at)
-            found.setdefault(tag >> 3, []).append(value)
+            found.setdefault(number, []).append((wire, value))
             continue
-        size, at = varint(data, at) if tag & 7 == 2 else ({1: 8, 5: 4}.get(tag & 7, len(data) + 1), at)
+        size, at = varint(data, at) if wire == 2 else ({1: 8, 5: 4}.get(wire, len(data) + 1), at)
         if at + size > len(data):
             raise WrongError("the model is damaged")
-        found.setdefault(tag >> 3, []).append(data[at : at + size])
+        found.setdefault(number, []).append((wire, data[at : at + size]))
         at += size
     return found
 
 
-def one(message: Fields, number: int) -> Value:
+def values(message: Fields, number: int, *wires: int) -> list[Value]:
+    """The values of a field. Readers leave out one that is written in another way, so none may be there."""
+    found = message.get(number, [])
+    if any(wire not in wires for wire, _ in found):
+        raise WrongError(f"field {number} of the model is of another kind")
+    return [value for _, value in found]
+
+
+def one(message: Fields, number: int, wire: int = 2) -> Value:
     """The value of a field that stands once; None if it does not stand there."""
-    values = message.get(number, [])
-    if len(values) > 1:
+    found = values(message, number, wire)
+    if len(found) > 1:
         raise WrongError("the model has a field twice")
-    return values[0] if values else None
+    return found[0] if found else None
+
+
+def whole(message: Fields, number: int) -> int | None:
+    """A signed integer that stands once."""
+    found: int | None = one(message, number, 0)
+    return None if found is None else found - (found >> 63 << 64)
+
+
+def messages(message: Fields, number: int) -> list[Fields]:
+    """The messages in a field."""
+    return list(map(fields, values(message, number, 2)))
 
 
 def inside(message: Fields, number: int) -> Fields:
@@ -664,7 +1011,15 @@ def string(value: Value) -> str:
 
 def strings(message: Fields, number: int) -> list[str]:
     """Texts."""
-    return [string(value) for value in message.get(number, [])]
+    return [string(value) for value in values(message, number, 2)]
+
+
+def by_key(items: list[Fields], number: int, what: str) -> dict[str, Fields]:
+    """Messages by the name in a field, which each has for itself."""
+    found = {string(one(item, number)): item for item in items}
+    if len(found) != len(items):
+        raise WrongError(f"two {what} of the model have one name")
+    return found
 
 
 def domain(value: Value) -> str:
@@ -675,12 +1030,24 @@ def domain(value: Value) -> str:
 def integers(message: Fields, number: int) -> list[int]:
     """Signed integers, packed or not."""
     found = []
-    for value in message.get(number, []):
+    for value in values(message, number, 0, 2):
         at = 0
         while at < (1 if isinstance(value, int) else len(value)):
             item, at = (value, 1) if isinstance(value, int) else varint(value, at)
-            found.append(item - (1 << 64) if item >> 63 else item)
+            found.append(item - (item >> 63 << 64))
     return found
+
+
+def one_real(message: Fields) -> float:
+    """The float of an attribute."""
+    found: float = struct.unpack("<f", one(message, 2, 5) or bytes(4))[0]
+    return found
+
+
+def reals(message: Fields, number: int, form: str = "f") -> list[float]:
+    """Floats or doubles, packed or not."""
+    data = b"".join(map(bytes, values(message, number, 2, 5 if form == "f" else 1)))
+    return [item for (item,) in struct.iter_unpack(f"<{form}", data)]
 
 
 class Node:
@@ -691,19 +1058,19 @@ class Node:
         self.name = next(filter(None, self.outputs), "")
         self.domain, self.operator = domain(one(message, 7)), string(one(message, 4))
         self.function = (self.domain, self.operator, string(one(message, 8)))
-        self.attributes = {string(one(item, 1)): item for item in map(fields, message.get(5, []))}
+        self.attributes = by_key(messages(message, 5), 1, "attributes of a node")
 
 
 class Body:
     """The main graph, the body of an If or a loop, or that of a called function."""
 
-    def __init__(self, site: Site, nodes: list[Any], outputs: list[str], imports: Mapping[str, int]) -> None:
+    def __init__(self, site: Site, nodes: list[Fields], outputs: list[str], imports: Mapping[str, int]) -> None:
         self.site, self.outputs, self.imports = site, outputs, imports
         self.outer: Body | None = None
         self.call: tuple[Body, Node, Fields] | None = None  # that it is in, with the function
         self.nodes: dict[str, Node] = {}
         self.givers: dict[str, Node] = {}  # of each value
-        for node in map(Node, map(fields, nodes)):
+        for node in map(Node, nodes):
             self.nodes[node.name] = node
             for name in filter(None, node.outputs):
                 if self.givers.setdefault(name, node) is not node:
@@ -711,6 +1078,7 @@ class Body:
         self.formals: dict[str, str] = {}  # of a function, with the names that its caller has for them
         self.origins: dict[str, Origin | Callable[[], Origin | None]] = {}
         self.inputs: dict[str, Fields] = {}
+        self.results: list[Fields] = []  # of a graph, what it declares of its outputs
         self.constants: dict[str, Fields] = {}
         self.sparse: set[str] = set()  # constants of another form, which are not read
 
@@ -738,7 +1106,7 @@ class Model:
     def __init__(self, path: Path) -> None:
         try:
             self.read(path)
-        except (OSError, ValueError, TypeError, WrongError) as problem:
+        except (OSError, ValueError, TypeError, RecursionError, WrongError) as problem:
             raise UnreadableError(str(problem)) from None
 
     def read(self, path: Path) -> None:
@@ -746,29 +1114,30 @@ class Model:
         self.folder, data = path.parent, path.read_bytes()
         self.digest = hashlib.sha256(data).hexdigest()
         top = fields(memoryview(data))
-        self.are_fixed = (one(top, 1) or 0) < 4  # there every initialiser has to be an input
+        self.are_fixed = (whole(top, 1) or 0) < 4  # there every initialiser has to be an input
         self.functions: dict[tuple[str, str, str], Fields] = {}
-        for item in map(fields, top.get(25, [])):
-            key = (string(one(item, 10)), string(one(item, 1)), string(one(item, 13)))
-            if key in self.functions:
-                raise WrongError(f"two functions of the model are called {shortened(key[1])}")
+        for item in messages(top, 25):
+            key = (domain(one(item, 10)), string(one(item, 1)), string(one(item, 13)))
+            if key in self.functions or not key[0]:
+                raise WrongError(f"a function of the model is called {shortened(key[1])}, and something else too")
             self.functions[key] = item
         self.bodies: dict[Site, Body] = {(): self.graph((), inside(top, 7), versions(top, 8))}
 
     def graph(self, site: Site, message: Fields, imports: Mapping[str, int], outer: Body | None = None) -> Body:
         """A graph; the inputs of one in a loop are those of the loop's head, which has the site of the body."""
-        infos = {string(one(info, 1)): info for info in map(fields, message.get(11, []))}
-        body = Body(site, message.get(1, []), [string(one(fields(info), 1)) for info in message.get(12, [])], imports)
+        infos = by_key(messages(message, 11), 1, "inputs")
+        results = messages(message, 12)
+        body = Body(site, messages(message, 1), [string(one(info, 1)) for info in results], imports)
+        body.results = results
         body.outer, body.call = outer, None if outer is None else outer.call
         for index, (name, info) in enumerate(infos.items()):
             body.inputs[name] = info
             body.give(name, (site, index) if site else ((name,), 0))
-        for tensor in map(fields, message.get(5, [])):
-            name = string(one(tensor, 8))
+        for name, tensor in by_key(messages(message, 5), 8, "initialisers").items():
             body.constants[name] = tensor
-            if name not in infos:
+            if site or name not in infos:
                 body.give(name, ((*site, name), 0))
-        for sparse in map(fields, message.get(15, [])):
+        for sparse in messages(message, 15):
             name = string(one(inside(sparse, 1), 8))
             body.sparse.add(name)
             body.give(name, ((*site, name), 0))
@@ -848,7 +1217,7 @@ class Model:
         if node.function not in self.functions:
             raise OpenError(f"{node.operator} is a function that the model does not write down")
         message = self.functions[node.function]
-        body = Body(site, message.get(7, []), strings(message, 5), versions(message, 9))
+        body = Body(site, messages(message, 7), strings(message, 5), versions(message, 9))
         body.call = outer, node, message
         for index, formal in enumerate(strings(message, 4)):
             body.formals[formal] = node.takes[index] if index < len(node.takes) else ""
@@ -865,69 +1234,149 @@ class Model:
     def attribute(self, node: Node, name: str, body: Body) -> Value:
         """The value of an attribute: None if it is left out, `{}` if it is of no numbers and no text."""
         message = node.attributes.get(name)
-        if message is not None and one(message, 21) is not None and body.call is not None:
+        formal = "" if message is None else string(one(message, 21))
+        if formal:
+            if body.call is None:
+                raise WrongError(f"{shortened(name)} refers to an attribute of no function")
             outer, caller, function = body.call
-            formal = string(one(message, 21))
             if formal in caller.attributes:
                 return self.attribute(caller, formal, outer)
-            defaults = {string(one(item, 1)): item for item in map(fields, function.get(11, []))}
-            message = defaults.get(formal)
+            message = by_key(messages(function, 11), 1, "attributes of a function").get(formal)
         if message is None:
             return None
-        kind = one(message, 20)
-        if kind in (1, 6):
-            data = b"".join(bytes(item) for item in message.get(2 if kind == 1 else 7, []))
-            reals = [item for (item,) in struct.iter_unpack("<f", data)]
-            return reals if kind == 6 else reals[0] if reals else 0.0
-        if kind in (2, 7):
-            numbers = integers(message, 3 if kind == 2 else 8)
-            return numbers if kind == 7 else numbers[0] if numbers else 0
-        if kind in (3, 8):
-            return strings(message, 9) if kind == 8 else string(one(message, 4))
-        try:
-            items = self.elements(inside(message, 5)) if kind == 4 else []
-        except OpenError:
-            return {}
-        return {} if kind != 4 or any(isinstance(item, Fraction) for item in items) else items
+        match whole(message, 20):
+            case 1:
+                return one_real(message)
+            case 2:
+                return whole(message, 3) or 0
+            case 3:
+                return string(one(message, 4))
+            case 4:
+                try:
+                    items = self.elements(inside(message, 5))
+                except OpenError:
+                    return {}
+                return {} if any(isinstance(item, Fraction) for item in items) else items
+            case 6:
+                return reals(message, 7)
+            case 7:
+                return integers(message, 8)
+            case 8:
+                return strings(message, 9)
+        return {}
+
+    def kind(self, body: Body, name: str) -> str:
+        """The sort of the elements of a value: Int, Bool or Real; empty if it is not known here."""
+        while name not in body.origins and body.outer is not None:
+            body = body.outer
+        if name in body.formals and body.call is not None:
+            return self.kind(body.call[0], body.formals[name])
+        if name in body.constants:
+            return SORTS.get(whole(body.constants[name], 2) or 0, "")
+        if name in body.inputs:
+            at = list(body.inputs).index(name)
+            if not body.site or body.outer is None:
+                return SORTS.get(declared_type(body.inputs[name]), "")
+            loop = self.node(body.outer, body.site[-2])
+            if (loop.domain, loop.operator) != ("", "Loop"):
+                return ""
+            return ("Int", "Bool")[at] if at < 2 else self.kind(body.outer, loop.takes[at])
+        node = body.givers.get(name)
+        if node is None:
+            return ""
+        index, site = node.outputs.index(name), (*body.site, node.name)
+        if node.function in self.functions or (node.operator in ("If", "Loop") and not node.domain):
+            inner = self.body((*site, "()" if node.function in self.functions else BODY[node.operator][0]))
+            return self.kind(inner, inner.outputs[index + (node.operator == "Loop")])
+        if node.operator == "Cast" and not node.domain:
+            return SORTS.get(self.attribute(node, "to", body), "")
+        if node.operator in ("Constant", "ConstantOfShape") and "value" in node.attributes:
+            return SORTS.get(whole(inside(node.attributes["value"], 5), 2) or 0, "")
+        how = "" if node.domain or (index and node.operator != "Split") else KINDS.get(node.operator, "")
+        return self.kind(body, node.takes[int(how)]) if how.isdigit() else how
 
     def elements(self, tensor: Fields) -> list[int | bool | Fraction]:
         """The elements of a tensor of numbers, from the file or one beside it."""
-        code, data = one(tensor, 2), one(tensor, 9)
-        if one(tensor, 14) == 1:
-            entries = {string(one(item, 1)): string(one(item, 2)) for item in map(fields, tensor.get(13, []))}
-            path = (self.folder / entries.get("location", "")).resolve()
+        code, data = whole(tensor, 2) or 0, one(tensor, 9)
+        if 3 in tensor or whole(tensor, 14) not in (None, 0, 1) or len(tensor.keys() & DATA_FIELDS) > 1:
+            raise WrongError("the elements of a tensor lie in parts")
+        if whole(tensor, 14) == 1:
+            entries = by_key(messages(tensor, 13), 1, "words on external data")
+            found = {name: string(one(item, 2)) for name, item in entries.items()}
+            path = (self.folder / found.get("location", "")).resolve()
             if self.folder.resolve() not in path.parents:
                 raise WrongError("its elements lie outside of the folder of the model")
+            offset, length = found.get("offset", "0"), found.get("length", "")
+            if not is_name(offset, NATURAL) or not is_name(length, f"|{NATURAL}") or tensor.keys() & DATA_FIELDS:
+                raise WrongError("its elements lie at an odd place")
             with path.open("rb") as file:
-                file.seek(int(entries.get("offset", 0)))
-                data = file.read(int(entries.get("length", -1)))
+                file.seek(int(offset))
+                data = file.read(int(length) if length else -1)
         if code not in CODES:
             raise OpenError("elements of this type are not read")
         if data is not None:
-            found: list[Any] = [item[0] for item in struct.iter_unpack(f"<{CODES[code]}", data)]
-        else:
-            number, form = DATA.get(code, (5, ""))
-            packed = b"".join(bytes(item) for item in tensor.get(number, [])) if form else b""
-            found = [i[0] for i in struct.iter_unpack(f"<{form}", packed)] if form else integers(tensor, number)
-            if code == 10:
-                found = [struct.unpack("<e", struct.pack("<H", item))[0] for item in found]
-        if code in (1, 10, 11) and not all(map(math.isfinite, found)):
-            raise OpenError("some element is no number")
-        exact: Callable[[Any], Any] = bool if code == 9 else Fraction if code in (1, 10, 11) else int
-        return [exact(item) for item in found]
+            return exactly(code, [item for (item,) in struct.iter_unpack(f"<{CODES[code]}", data)])
+        number, form = DATA.get(code, (5, ""))
+        if tensor.keys() & DATA_FIELDS - {number}:
+            raise WrongError("the elements of a tensor are of another type")
+        if form:
+            return exactly(code, reals(tensor, number, form))
+        items = integers(tensor, number)
+        if code == 13:
+            items = [item % (1 << 64) for item in items]
+        return exactly(code, [item for (item,) in struct.iter_unpack(f"<{CODES[code]}", stored(code, items))])
+
+
+def stored(code: int, items: Sequence[int]) -> bytes:
+    """The bytes of elements of a type, which an integer of 32 or 64 bits held each."""
+    try:
+        return b"".join(struct.pack(f"<{'H' if code == 10 else 'B' if code == 9 else CODES[code]}", i) for i in items)
+    except struct.error:
+        raise WrongError("an element does not fit its type") from None
+
+
+def exactly(code: int, items: Sequence[Any]) -> list[int | bool | Fraction]:
+    """Elements of a type, without rounding."""
+    if code in FLOATS and not all(map(math.isfinite, items)):
+        raise OpenError("some element is no number")
+    exact: Callable[[Any], Any] = bool if code == 9 else Fraction if code in FLOATS else int
+    return list(map(exact, items))
 
 
 def declared_sizes(info: Fields) -> list[Fields] | None:
     """The sizes that an input declares; None if it declares no shape."""
-    tensor = inside(inside(info, 2), 1)
-    return None if one(tensor, 2) is None else list(map(fields, inside(tensor, 2).get(1, [])))
+    kind = inside(info, 2)
+    tensor = inside(kind, 1)
+    sizes = messages(inside(tensor, 2), 1)
+    if len(kind.keys() & {1, 4, 5, 7, 8, 9}) > 1 or any(size.keys() >= {1, 2} for size in sizes):
+        raise WrongError("the model declares two types, or two sizes, of one thing")
+    return None if one(tensor, 2) is None else sizes
+
+
+def declared_type(info: Fields) -> int:
+    """The type of the elements that an input declares; 0 if it declares none."""
+    return whole(inside(inside(info, 2), 1), 1) or 0
+
+
+def interval(code: int) -> Interval:
+    """The integers of a type."""
+    bits = 8 * struct.calcsize(CODES[code])
+    least = 0 if CODES[code].isupper() else 1 << bits - 1
+    return ("-", str(least)) if least else "0", str((1 << bits) - 1 - least)
+
+
+def is_element(item: Tree, symbol: str, bound: Tree, code: int) -> bool:
+    """The term is any element of a type: a symbol that is bounded as the type is."""
+    if code == 9:
+        return item == ("=", symbol, "1") and bound == within(symbol, TRUTH)
+    return item == symbol and bound in ("", within(symbol, interval(code)))
 
 
 def versions(message: Fields, number: int) -> dict[str, int]:
     """The opsets that a model or a function imports."""
     found: dict[str, int] = {}
-    for item in map(fields, message.get(number, [])):
-        version = one(item, 2) or 0
+    for item in messages(message, number):
+        version = whole(item, 2) or 0
         if found.setdefault(domain(one(item, 1)), version) != version:
             raise WrongError("the model imports two versions of a domain")
     return found
@@ -947,14 +1396,14 @@ def number_of(tree: Tree) -> int | bool | Fraction | None:
 class Comparison:
     """What steps say of the model, beside the model."""
 
-    def __init__(self, model: Model) -> None:
-        self.model = model
+    def __init__(self, model: Model, bounds: Mapping[str, Tree]) -> None:
+        self.model, self.bounds = model, bounds
         self.equal: Counter[str] = Counter()
         self.open: Counter[str] = Counter()
         self.stated: list[str] = []  # about inputs, where the model says nothing or something that is not compared
 
-    def step(self, step: dict[str, Any], steps: Sequence[dict[str, Any]], said: Mapping[str, Any]) -> bool:
-        """The step is about this model; False if it is not compared. Raises WrongError if it is about another."""
+    def step(self, step: dict[str, Any], steps: Sequence[dict[str, Any]], lemma: Lemma | None) -> str:
+        """The reason why the step is not compared; empty if it is about this model. Raises WrongError if it is not."""
         site: Site = tuple(step["at"])
         try:
             if not site:
@@ -962,19 +1411,23 @@ class Comparison:
             if step["by"] == "model":
                 self.value(site, step)
             else:
-                self.node(site, step, steps, said)
+                self.node(site, step, steps, lemma)
         except OpenError as reason:
             self.open[str(reason)] += 1
-            return False
+            return str(reason)
         self.equal[step["by"] if step["by"] == "lemma" else "Constant" if step["operator"] else "input"] += 1
-        return True
+        return ""
 
-    def node(self, site: Site, step: dict[str, Any], steps: Sequence[dict[str, Any]], said: Mapping[str, Any]) -> None:
+    def node(self, site: Site, step: dict[str, Any], steps: Sequence[dict[str, Any]], lemma: Lemma | None) -> None:
         """The node of the step has its operator, its inputs and its outputs, and is what the lemma says."""
         is_head = len(site) % 2 == 0
         body = self.model.body(site[:-2] if is_head else site[:-1])
         node = self.model.node(body, site[-2] if is_head else site[-1])
         operator = f"{node.domain}::{node.operator}" if node.domain else node.operator
+        if lemma is not None and lemma.is_head != is_head:
+            raise WrongError("its lemma is about another part of the node")
+        if node.function[2] and node.function not in self.model.functions:
+            raise OpenError("an operator that is overloaded")
         given = operator_of(step)
         if given != operator or (step["operator"] and version_of(step) != body.imports.get(node.domain, 1)):
             raise WrongError(f"it is {step['operator'] or given}, the model has {operator} there")
@@ -982,12 +1435,21 @@ class Comparison:
             expected = self.of_control(site, step, body, node)
             if len(step["takes"]) != len(expected):
                 raise WrongError(f"it takes {len(step['takes'])} values, the model gives it {len(expected)}")
+            if not is_head and lemma is not None:
+                self.end_of_control(site, step, node, lemma, expected)
         else:
             expected = [body.find(name) for name in node.takes]
-            self.form(node, body, expected, said)
+            self.form(node, body, expected, {} if lemma is None else lemma.node)
         names = ["" for _ in step["gives"]] if is_head else node.outputs
-        if [claim["value"] for claim in step["gives"]] != [words(name) for name in names[: len(step["gives"])]]:
+        if [claim["value"] for claim in step["gives"]] != names[: len(step["gives"])]:
             raise WrongError("its outputs have other names in the model")
+        for name, claim in zip(self.model.body(site).inputs if is_head else node.outputs, step["gives"], strict=False):
+            kinds = {sort_of(item, lambda name: "Int") for item in claim["elements"] or () if item is not None}
+            kind = self.model.kind(self.model.body(site) if is_head else body, name) if kinds else ""
+            if kinds and not kind:
+                raise OpenError("the type of its elements is not known here")
+            if kinds - {kind}:
+                raise WrongError(f"its elements are {kind} in the model")
         for index, place in enumerate(step["takes"]):
             if place is None or (taken := steps[place[0]])["by"] == "rule":
                 continue
@@ -1031,10 +1493,26 @@ class Comparison:
             return [*takes, *carried, *results, (inner_site, 0)]
         return [(inner_site, 0), *results[: len(takes) - 1]] if step["closes"] else takes
 
+    def end_of_control(
+        self, site: Site, step: dict[str, Any], node: Node, lemma: Lemma, expected: list[Origin | None]
+    ) -> None:
+        """The step speaks of all outputs; inputs that are left out in its lemma are so in the model."""
+        if len(step["gives"]) != len(node.outputs):
+            raise WrongError(f"it has {len(node.outputs)} outputs in the model")
+        limited, begun = f"(assert {ENDS_ALONE})", "(define-fun begins@0 () Bool true)"
+        for at, command in enumerate((limited, begun)):
+            if command in lemma.of_node and expected[at] is not None:
+                raise WrongError(f"its input {at} is not left out in the model")
+        for out in range(len(node.outputs) if node.operator == "Loop" else 0):
+            if f"(define-fun out{out}@0 () Int trips@0)" in lemma.of_node:
+                sizes = declared_sizes(self.model.body((*site, "body")).results[out + 1])
+                if sizes is None or lemma.defined[f"out{out}@rank"] != str(len(sizes) + 1):
+                    raise WrongError(f"output {out} has another rank if there is no trip")
+
     def value(self, site: Site, step: dict[str, Any]) -> None:
         """The input or constant is as the step says."""
         body, claim = self.model.body(site[:-1]), step["gives"][0]
-        if claim["value"] != words(site[-1]):
+        if claim["value"] != site[-1]:
             raise WrongError("its value has another name in the model")
         if step["operator"]:
             self.constant(self.model.node(body, site[-1]), body, step)
@@ -1055,20 +1533,17 @@ class Comparison:
         if node.takes or len(node.outputs) != 1 or len(node.attributes) != 1:
             raise WrongError("a Constant takes nothing and has one attribute")
         ((name, attribute),) = node.attributes.items()
-        claim = step["gives"][0]
+        claim, kind = step["gives"][0], whole(attribute, 20)
         if one(attribute, 21) is not None:
             raise OpenError("the call of a function decides the constant")
-        if name == "value":
+        if (name, kind) == ("value", 4):
             tensor = inside(attribute, 5)
             self.tensor(integers(tensor, 1), lambda: self.model.elements(tensor), claim)
-        elif name in ("value_int", "value_ints"):
-            items: list[Any] = integers(attribute, 3 if name == "value_int" else 8) or [0] * (name == "value_int")
-            self.tensor([] if name == "value_int" else [len(items)], lambda: items, claim)
-        elif name in ("value_float", "value_floats"):
-            data = b"".join(bytes(item) for item in attribute.get(2 if name == "value_float" else 7, []))
-            reals = [Fraction(item[0]) for item in struct.iter_unpack("<f", data)]
-            reals = reals or [Fraction(0)] * (name == "value_float")
-            self.tensor([] if name == "value_float" else [len(reals)], lambda: reals, claim)
+        elif (name, kind) in (("value_int", 2), ("value_ints", 7), ("value_float", 1), ("value_floats", 6)):
+            found = self.model.attribute(node, name, body)
+            items = found if isinstance(found, list) else [found]
+            exact = Fraction if kind in (1, 6) else int
+            self.tensor([len(items)] if kind in (6, 7) else [], lambda: list(map(exact, items)), claim)
         else:
             raise OpenError(f"a Constant by {shortened(name)} is not read")
 
@@ -1083,12 +1558,15 @@ class Comparison:
                 raise WrongError(f"it has {len(found)} elements in the model")
             for said, item in zip(claim["elements"], found, strict=True):
                 number = None if said is None else number_of(said)
-                if said is not None and (number != item or isinstance(number, bool) != isinstance(item, bool)):
+                if said is not None and (number != item or type(number) is not type(item)):
                     raise WrongError(f"an element is {item} in the model, claimed is {printed(said)}")
 
     def input(self, name: str, info: Fields, step: dict[str, Any]) -> None:
         """What the model declares of an input, and what it leaves to its symbols."""
         claim, new = step["gives"][0], step["introduces"]
+        said = Counter(
+            atom for part in (*(claim["dims"] or ()), *(claim["elements"] or ())) for atom in atoms(part or "")
+        )
         dims, declared = claim["dims"], declared_sizes(info)
         if dims is not None and declared is not None and len(dims) != len(declared):
             raise WrongError(f"it has {len(declared)} axes in the model")
@@ -1096,18 +1574,22 @@ class Comparison:
             self.stated.append(f"{name} has {len(dims)} axes")
         for axis, term in enumerate(dims or ()):
             size = declared[axis] if declared is not None else {}
-            value, param = one(size, 1), string(one(size, 2))
+            value, param = whole(size, 1), string(one(size, 2))
             is_new = isinstance(term, str) and new.get(term) == f"out0@{axis}" and term not in self.model.symbols
             if term is None or (value is None and (is_new or (param and term == quoted(param)))):
                 continue
-            if value is not None and value < 1 << 63:
+            if value is not None and value >= 0:
                 if term != str(value):
                     raise WrongError(f"axis {axis} has {value} in the model, claimed is {printed(term)}")
             else:
                 self.stated.append(f"{name}[{axis}] is {printed(term)}" + (f", declared {param}" if param else ""))
+        code = declared_type(info)
+        sorts = {sort_of(term, lambda name: "Int") for term in claim["elements"] or () if term is not None}
+        if sorts - {"Bool" if code == 9 else "Int" if code in WHOLE else ""}:
+            raise WrongError("its elements are of another type in the model")
         for at, term in enumerate(claim["elements"] or ()):
-            symbol = term[1] if isinstance(term, tuple) and term[0] == "=" and term[2:] == ("1",) else term
-            if term is not None and not (isinstance(symbol, str) and symbol in new.keys() - self.model.symbols):
+            own = [word for word in atoms(term or "") if word in new.keys() - self.model.symbols and said[word] == 1]
+            if term is not None and not any(is_element(term, word, self.bounds[word], code) for word in own):
                 self.stated.append(f"element {at} of {name} is {printed(term)}")
 
 
@@ -1163,19 +1645,6 @@ VERSIONS = {
     """,
     )
 }  # of each operator of ONNX: the opsets that introduced or changed it
-SIZE = ("0", "2147483647")
-TRIP = ("0", "2147418111")
-TRUTH = ("0", "1")
-INTEGERS = (
-    (("-", "2147483648"), "2147483647"),
-    (("-", "9223372036854775808"), "9223372036854775807"),
-)
-Interval: TypeAlias = tuple[Tree, Tree]
-
-
-def within(name: str, bounds: Interval) -> Tree:
-    """The formula that bounds a number."""
-    return ("<=", bounds[0], name, bounds[1])
 
 
 def literal(tree: Tree) -> int | None:
@@ -1196,23 +1665,36 @@ def bounds_alone(bound: Tree, name: str) -> bool:
     return at <= 2 and None not in numbers and numbers == sorted(numbers, key=lambda item: item or 0)
 
 
+HOW = ("certified", "resting", "on trust", "open")  # how a size is known, the best first
+TRUSTED = HOW[1:3]
+
+
 class Chain:
     """The steps of a certificate, checked one after the other."""
 
     def __init__(
-        self, manifest: Mapping[str, Any], lemmas: Mapping[str, Lemma], comparison: Comparison | None = None
+        self, manifest: Mapping[str, Any], lemmas: Mapping[str, Lemma], model: Model | None = None, known: str = ""
     ) -> None:
-        self.manifest, self.lemmas, self.comparison = MANIFEST(manifest), lemmas, comparison
+        self.manifest, self.lemmas = MANIFEST(manifest), lemmas
         self.bounds: dict[str, Tree] = self.manifest["symbols"]
+        self.comparison = None if model is None else Comparison(model, self.bounds)
+        self.read = known  # the hashes of the specifications that somebody has read; empty if nobody says
         self.steps: list[dict[str, Any]] = []
         self.known: set[str] = set()  # symbols that were introduced
         self.on_word: dict[str, int] = {}  # those introduced on the word of a rule, with the step
         self.words: list[set[int]] = []  # for each step the steps on whose word it rests
+        self.reasons: dict[int, str] = {}  # for each step that is on trust, in whole or in part
+        self.born: dict[str, str] = {}  # what each symbol is, in words
+        self.values: dict[str, Origin] = {}  # without a model, the values of the main graph by name
+        self.asked: list[tuple[int, str, list[str] | None]] = []  # texts, with the steps, and symbols if they are read
         # For each step those whose claims it takes; for the head of a loop that of its next trip too.
         self.needs: list[set[int]] = []
         self.heads: set[int] = set()
         self.opened: set[int] = set()  # heads of loops whose next trip is not shown yet
         self.counts: Counter[tuple[str, str]] = Counter()
+        self.ranks: dict[tuple[Site | int, int], tuple[int, str]] = {}  # of each value, and how that is known
+        # For each size how it is known, why not better, by whom, and as which term
+        self.sizes: dict[tuple[Site | int, int, int], tuple[str, str, str, Tree | None]] = {}
 
     def begin(self) -> None:
         """Check the symbols, and what is declared or assumed of them."""
@@ -1243,8 +1725,11 @@ class Chain:
         for claim in step["gives"]:
             self.form(claim)
         stated = parts(step)
+        for index, claim in enumerate(step["gives"] if len(step["at"]) == 1 else ()):
+            self.values.setdefault(claim["value"], (tuple(step["at"]), index))
         for symbol, named in new.items():
             self.bound(symbol)
+            self.born[symbol] = f"{in_words(named)} of {step['node']}"
             if named and stated.get(named) != symbol:
                 raise WrongError(f"{symbol} does not stand at {named}")
             if by == "model":
@@ -1262,6 +1747,7 @@ class Chain:
             self.by_lemma(at, step, lemma)
             if lemma.title == "query":
                 places = lemma.sorts
+                self.text(at, step)
         elif by == "model":
             from_model(step)
         if by != "lemma" and any(given["by"] != "rule" for given in step["relations"]):
@@ -1278,14 +1764,52 @@ class Chain:
         declared = set() if self.comparison is None else self.comparison.model.symbols & new.keys()
         if declared and (by != "model" or step["operator"]):
             raise WrongError(f"{min(declared)} is declared for sizes of inputs")
-        if by == "rule" or step["on_trust"] or odd or not self.is_of_model(step):
+        if reason := self.trusted(step, odd):
             self.words[at].add(at)
+            self.reasons[at] = reason
 
-    def is_of_model(self, step: dict[str, Any]) -> bool:
-        """The step is about the model, if that is here and the step is about a node."""
-        is_asked = any(given["role"] in ASKED for given in step["relations"])
-        said = self.lemmas[step["lemma"]].node if step["lemma"] in self.lemmas else {}
-        return is_asked or self.comparison is None or self.comparison.step(step, self.steps, said)
+    def trusted(self, step: dict[str, Any], odd: set[str]) -> str:
+        """The reason why the step rests on somebody's word; empty if it does not."""
+        lemma = self.lemmas.get(step["lemma"])
+        if any(given["role"] in ASKED for given in step["relations"]):
+            return ""
+        operator = step["operator"] or operator_of(step)
+        open_ = "" if step["by"] == "rule" or self.comparison is None else self.comparison.step(step, self.steps, lemma)
+        if step["by"] == "rule" or step["on_trust"] or odd:
+            return f"{operator}: {step['reason'] or 'the word of absint'}"
+        if open_ or lemma is None or not self.read or lemma.title in CONTROL:
+            return open_ and f"{operator}: not compared, {open_}"
+        is_known = lemma.specification(self.manifest["semantics"]) in self.read
+        return "" if is_known else f"{operator}: a specification that is not among those read"
+
+    def text(self, at: int, step: dict[str, Any]) -> None:
+        """The text of a query says what its lemma shows; if it is not read here, the query is its formula."""
+        given = step["relations"][0]
+        if given["role"] != "query":
+            return
+        main = None if self.comparison is None else self.comparison.model.bodies[()]
+
+        def place(name: str) -> tuple[int, int]:
+            origin = self.values[name] if main is None else main.find(name)
+            for number, taken in enumerate(step["takes"]):
+                if taken is not None and (tuple(self.steps[taken[0]]["at"]), taken[1]) == origin:
+                    if (dims := self.claim(taken)["dims"]) is None:
+                        raise OpenError(f"the number of axes of {shortened(name)} is not claimed")
+                    return number, len(dims)
+            raise WrongError(f"it takes no size of {shortened(name)}, its text does")
+
+        def bound(symbol: str) -> Tree | None:
+            return self.bounds.get(symbol) if symbol in self.known else None
+
+        try:
+            asked = Asked(given["reason"], self.values if main is None else main.origins, place, bound)
+        except OpenError as reason:
+            self.asked.append((at, f"{self.written(step)} ({reason})", None))
+            return
+        if asked.formula != given["formula"]:
+            told = f"the text {shortened(given['reason'])} says {printed(asked.formula)}"
+            raise WrongError(f"{told}, its lemma shows {printed(given['formula'])}")
+        self.asked.append((at, given["reason"], list(asked.symbols)))
 
     def form(self, claim: dict[str, Any]) -> None:
         """Elements are those of a value whose sizes are numbers."""
@@ -1342,7 +1866,7 @@ class Chain:
             return (TRUTH,)
         if not any(symbol in atoms(item) for item in items):
             raise WrongError(f"it says nothing of {symbol}")
-        return (None, SIZE, TRIP, *INTEGERS)
+        return (None, *map(interval, WHOLE))
 
     def end(self) -> None:
         """Check that the loops are closed; count the claims by what they rest on."""
@@ -1355,16 +1879,31 @@ class Chain:
             before = sum(map(len, self.words))
             for words, needs in zip(self.words, self.needs, strict=True):
                 words.update(*(self.words[step] for step in needs))
-        for step, words in zip(self.steps, self.words, strict=True):
-            self.count(step, words)
+        for at, (step, words) in enumerate(zip(self.steps, self.words, strict=True)):
+            self.count(at, step, words)
+        for how, _, by, _ in self.sizes.values():
+            self.counts["sizes", how] += by != "model"
 
-    def count(self, step: dict[str, Any], rests: set[int]) -> None:
-        """Count the claims by what they rest on."""
+    def reason(self, steps: set[int]) -> str:
+        """The reason why the first of these steps is on trust."""
+        return self.reasons.get(min(steps), "a relation that is the word of absint")
+
+    def count(self, at: int, step: dict[str, Any], rests: set[int]) -> None:
+        """Count the claims by what they rest on; a size that several rounds claim is counted once."""
         best = "resting" if rests else "certified"
-        for at, claim in enumerate(step["gives"] if step["by"] != "model" else ()):
+        site = tuple(step["at"]) or at
+        for out, claim in enumerate(step["gives"]):
+            if claim["dims"] is not None:
+                how = "on trust" if step["by"] == "rule" or f"out{out}@rank" in step["on_trust"] else best
+                rank = (len(claim["dims"]), how)
+                self.ranks[site, out] = min(self.ranks.get((site, out), rank), rank, key=lambda r: HOW.index(r[1]))
             for axis, dim in enumerate(claim["dims"] or ()):
-                on_trust = step["by"] == "rule" or f"out{at}@{axis}" in step["on_trust"]
-                self.counts["sizes", "on trust" if on_trust else best] += dim is not None
+                on_trust = step["by"] == "rule" or f"out{out}@{axis}" in step["on_trust"]
+                how = "open" if dim is None else "on trust" if on_trust else best
+                reason = self.reason(rests) if how in TRUSTED else ""
+                found = self.sizes.get((site, out, axis))
+                if found is None or HOW.index(how) <= HOW.index(found[0]):
+                    self.sizes[site, out, axis] = (how, reason, step["by"], dim)
         for given in step["relations"]:
             kind = {"required": "requirements", "query": "queries"}.get(given["role"], given["role"])
             if given["by"] == "rule" or kind != "derived":
@@ -1417,9 +1956,11 @@ class Chain:
                 raise WrongError("its lemma is about no node")
             if step["relations"][0]["role"] == "derived" and step["takes"]:
                 raise WrongError("what is derived is about no value")
+            for place in filter(None, step["takes"] if lemma.sizes else ()):
+                self.of_every_run(place[0])
         elif any(asked):
             raise WrongError("a query needs a lemma without a node")
-        elif operator_of(step).rpartition("::")[2] != (operator or lemma.title):
+        elif operator_of(step) != (operator or lemma.title):
             raise WrongError(f"its lemma is about {lemma.title}")
         elif bool(operator) != bool(step["operator"]) or (operator and int(version) != newest(step)):
             raise WrongError(f"its lemma is about {lemma.title}, not about {step['operator'] or 'control flow'}")
@@ -1455,25 +1996,48 @@ class Chain:
                 raise WrongError("the loop may end by the number of its trips")
             last = before - 2 - len(step["gives"])  # of the last trip: its condition, then its results
             first = {"(= trips@0 0)": 2, "(<= 1 trips@0)": last + 1}
+            self.loop(step, lemma, last)
         elif lemma.title == "If":
             first = {"taken@0": 1, "(not taken@0)": 1 + (before - 1) // 2}
         else:
             return
+        if not step["gives"]:
+            raise WrongError("it must state what it gives")
         for command in lemma.of_node:
             found = re.fullmatch(rf"\(assert \(=> (.+) \(= out({NATURAL})@(\w+) in({NATURAL})@(\w+)\)\)\)", command)
-            if found and step["gives"]:
+            if found:
                 when, out, part, taken, its_part = found.groups()
                 is_row = "trips@0" in lemma.sorts and f"(define-fun out{out}@0 () Int trips@0)" in lemma.of_node
                 expected = part if not is_row else str(int(part) - 1) if part.isdecimal() else ""
                 if int(taken) != first[when] + int(out) or its_part != expected:
                     raise WrongError(f"output {out} is not {printed(('=>', when, taken))}")
 
+    def loop(self, step: dict[str, Any], lemma: Lemma, last: int) -> None:
+        """What the lemma of the end of a loop says of conditions, the last trip and rows is about the right inputs."""
+        for command in lemma.of_node:
+            if found := re.fullmatch(r"\(define-fun goes@0 \(\) Bool in(\w+)@e0\)", command):
+                expected = str(last)
+            elif found := re.fullmatch(r"\(assert \(=> \(<= 1 trips@0\) \(= in(\w+)@e0 \(- trips@0 1\)\)\)\)", command):
+                expected = str(len(step["takes"]) - 1)
+            elif found := re.fullmatch(r"\(define-fun (out(\w+)@(?:rank \(\) Int \w+|0 \(\) Int trips@0))\)", command):
+                row = f"in{last + 1 + int(found[2])}@rank"
+                rank = literal(lemma.defined.get(row, ""))
+                is_row = int(found[2]) >= (last - 2) // 2 and rank is not None
+                right = (f"out{found[2]}@rank () Int {(rank or 0) + 1}", f"out{found[2]}@0 () Int trips@0")
+                if not is_row or found[1] not in right:
+                    raise WrongError(f"output {found[2]} has no row for each trip")
+                continue
+            else:
+                continue
+            if found[1] != expected:
+                raise WrongError(f"this is about another input: {command}")
+
     def may_name(self, symbol: str, name: str, lemma: Lemma) -> bool:
         """A symbol for a size, an element or the number of a trip may be bounded as these are, and no closer."""
         place = str(lemma.defined[name])
         is_trip = place == "out0@e0" and lemma.is_head
-        forms = (TRIP,) if is_trip else INTEGERS if "@e" in place else (SIZE,)
-        return lemma.sorts[place] == "Int" and self.bounds.get(symbol) in [within(symbol, form) for form in forms]
+        forms = TRIP if is_trip else INTEGER if "@e" in place else SIZE
+        return lemma.sorts[place] == "Int" and self.bounds.get(symbol) == within(symbol, forms)
 
     def inputs(self, step: dict[str, Any], lemma: Lemma) -> None:
         """The lemma assumes of its inputs exactly the claims of their steps."""
@@ -1515,35 +2079,37 @@ class Chain:
             raise WrongError(f"step {step} has no relation {index}")
         self.sort(found[index], "Bool")
         if step >= 0:
-            site: Site = tuple(self.steps[step]["at"])
-            if set(site[1:-1:2]) - {"()"}:
-                raise WrongError(f"not every run computes step {step}")
-            model = None if self.comparison is None else self.comparison.model
-            if site and model is not None and site[: len(site) - (len(site) + 1) % 2] not in model.needed:
-                raise WrongError(f"no output depends on step {step}")
+            self.of_every_run(step)
             self.needs[at].add(step)
             self.words[at] |= {step} if self.steps[step]["relations"][index]["by"] == "rule" else set()
         formula: Tree = found[index]
         return formula
+
+    def of_every_run(self, step: int) -> None:
+        """Every run computes what the step is about, and some output depends on it."""
+        site: Site = tuple(self.steps[step]["at"])
+        if set(site[1:-1:2]) - {"()"}:
+            raise WrongError(f"not every run computes step {step}")
+        model = None if self.comparison is None else self.comparison.model
+        is_node = bool(site) and (self.steps[step]["by"] != "model")
+        if is_node and model is not None and site[: len(site) - (len(site) + 1) % 2] not in model.needed:
+            raise WrongError(f"no output depends on step {step}")
 
     def place_of(self, place: tuple[int, int] | None) -> str:
         """The name of a value, with the way to its body."""
         if place is None:
             return ""
         site = self.steps[place[0]]["at"]
-        return "/".join([*site[: len(site) - len(site) % 2], str(self.claim(place)["value"])])
+        return words("/".join([*site[: len(site) - len(site) % 2], str(self.claim(place)["value"])]))
 
-    def asked(self) -> Iterator[str]:
-        """The relations that somebody asked for, with the names of the values in them."""
-        for step in self.steps:
-            names = {
-                f"in{at}@{axis}": f"{self.place_of(place)}[{axis}]"
-                for at, place in enumerate(step["takes"])
-                for axis in range(len(self.claim(place)["dims"] or ()) if place else 0)
-            }
-            for given in step["relations"]:
-                if given["role"] == "query":
-                    yield printed(replaced(given["formula"], names))
+    def written(self, step: dict[str, Any]) -> str:
+        """The formula of a query, with the names of the values in it."""
+        names = {
+            f"in{at}@{axis}": f"{self.place_of(place)}[{axis}]"
+            for at, place in enumerate(step["takes"])
+            for axis in range(len(self.claim(place)["dims"] or ()) if place else 0)
+        }
+        return printed(replaced(step["relations"][0]["formula"], names))
 
 
 ENDS_ALONE = "(or (not begins@0) (and (<= 1 trips@0) (not goes@0)))"
@@ -1593,6 +2159,13 @@ def parts(step: dict[str, Any]) -> dict[str, Tree | None]:
     return found
 
 
+def in_words(part: str) -> str:
+    """What a symbol names: `out0@1` is size 1 of output 0."""
+    output, _, place = part.removeprefix("out").partition("@")
+    kind = "element" if place.startswith("e") else "size"
+    return f"{kind} {place.removeprefix('e')} of output {output}" if part else "a number"
+
+
 def claimed(step: dict[str, Any]) -> list[Tree]:
     """The claims about outputs that a lemma must prove, as formulas."""
     return [
@@ -1617,10 +2190,13 @@ class Solver:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"{name}.smt2"
             path.write_text(lemma.script, "utf-8")
-            if (answer := self.answer(path, self.seconds)) != "unsat":
-                return f"{answer}, must be unsat"
-            path.write_text(lemma.hypotheses, "utf-8")
-            empty = self.answer(path, min(self.seconds, 5)) == "unsat"
+            try:
+                if (answer := self.answer(path, self.seconds)) != "unsat":
+                    return f"{answer}, must be unsat"
+                path.write_text(lemma.hypotheses, "utf-8")
+                empty = self.answer(path, min(self.seconds, 5)) == "unsat"
+            except Exception as problem:  # of any kind that a module raises
+                return words(f"the solver does not read it: {problem}")
         return "it shows nothing: its hypotheses have no model" if empty else ""
 
     def answer(self, path: Path, seconds: float) -> str:
@@ -1698,10 +2274,12 @@ def chain_problems(chain: Chain) -> list[str]:
     return []
 
 
-def found_wrong(folder: Path, manifest: dict[str, Any], model: Model | None = None) -> tuple[Chain, list[str]]:
+def found_wrong(
+    folder: Path, manifest: dict[str, Any], model: Model | None = None, known: str = ""
+) -> tuple[Chain, list[str]]:
     """The chain of a certificate, and what is wrong without a solver. Raises WrongError for an odd manifest."""
     problems: list[str] = []
-    chain = Chain(manifest, {}, None if model is None else Comparison(model))
+    chain = Chain(manifest, {}, model, known)
     if model is not None and model.digest != chain.manifest["model"]["sha256"]:
         return chain, ["not the model that was certified: its hash differs"]
     chain.lemmas = read(folder, chain.manifest["lemmas"], problems)
@@ -1714,6 +2292,8 @@ def main() -> int:
     parser.add_argument("--solver", default="", help="a program, or cvc5 or z3 as a module (default: what is there)")
     parser.add_argument("--seconds", type=float, default=60, help="time limit of a lemma (default: 60)")
     parser.add_argument("--model", type=Path, help="the model: its nodes, inputs and constants are those of the steps")
+    parser.add_argument("--read", type=Path, help="hashes of specifications that you have read; others are on trust")
+    parser.add_argument("--specifications", action="store_true", help="print the hashes of those of the certificate")
     options = parser.parse_args()
     sys.setrecursionlimit(20 * DEEPEST)
     folder = Path(__file__).resolve().parent
@@ -1722,7 +2302,8 @@ def main() -> int:
         if manifest.get("schema") != SCHEMA:
             print(f"manifest.json: not of {SCHEMA}")
             return 2
-        chain, problems = found_wrong(folder, manifest, None if options.model is None else Model(options.model))
+        known = "" if options.read is None else options.read.read_text("utf-8") or "none"
+        chain, problems = found_wrong(folder, manifest, None if options.model is None else Model(options.model), known)
     except UnreadableError as problem:
         print(f"{options.model}: {problem}")
         return 2
@@ -1730,6 +2311,11 @@ def main() -> int:
         print(f"manifest.json: {problem or type(problem).__name__}")
         print("wrong")
         return 1
+    if options.specifications and not problems:
+        for name, lemma in chain.lemmas.items():
+            if lemma.title != "query" and lemma.title not in CONTROL:
+                print(f"{lemma.specification(chain.manifest['semantics'])} lemmas/{name}.smt2")
+        return 0
     try:
         solver = chosen(options.solver, options.seconds)
     except LookupError as error:
@@ -1745,6 +2331,30 @@ def main() -> int:
     return 1 if problems else 0
 
 
+def outputs(chain: Chain, model: Model) -> list[str]:
+    """Print the sizes of the outputs, and how many values of the main graph nothing is claimed of; the symbols."""
+
+    def origin(name: str) -> Origin | None:
+        try:
+            return model.bodies[()].find(name)
+        except (WrongError, OpenError):
+            return None
+
+    symbols: list[str] = []
+    for name in model.bodies[()].outputs:
+        found = origin(name)
+        rank, how = chain.ranks.get(found, (-1, "open")) if found is not None else (-1, "open")
+        sizes = [chain.sizes[*found, axis] for axis in range(rank)] if found is not None else []
+        said = [f"{printed(dim or '?')}{' (on trust)' if how in TRUSTED else ''}" for how, _, _, dim in sizes]
+        trust = ", the number of axes on trust" if how in TRUSTED else ""
+        symbols += [word for _, _, _, dim in sizes for word in atoms(dim or "?") if is_symbol(word)]
+        print(f"output {words(name)}: " + ("nothing is claimed" if rank < 0 else f"[{', '.join(said)}]{trust}"))
+    nothing = sum(origin(name) not in chain.ranks for name in model.bodies[()].origins)
+    if nothing:
+        print(f"open: {nothing} values of the main graph, of which nothing is claimed")
+    return symbols
+
+
 def summary(chain: Chain, *, exact: bool) -> None:
     """Print what is shown, by what it rests on, and what is taken as given."""
     steps = Counter(step["by"] for step in chain.steps)
@@ -1754,9 +2364,13 @@ def summary(chain: Chain, *, exact: bool) -> None:
         f"inputs and initialisers {steps['model'] - constants}, constants {constants}"
     )
     for kind in ("sizes", "requirements", "defined", "assumed", "queries"):
-        certified, resting, on_trust = (chain.counts[kind, how] for how in ("certified", "resting", "on trust"))
+        certified, resting, on_trust = (chain.counts[kind, how] for how in HOW[:3])
         if certified + resting + on_trust:
             print(f"{kind}: {certified} certified, {resting} rest on what is on trust, {on_trust} on trust")
+    reasons = Counter(reason for how, reason, by, _ in chain.sizes.values() if by != "model" and how != "certified")
+    for reason, count in reasons.most_common():
+        print(f"  {count} sizes {f'hang on {words(reason)}' if reason else 'are open: nothing is claimed of them'}")
+    symbols: dict[str, None] = {}
     if chain.comparison is None:
         print("not compared with the model: name it with --model")
     elif exact:
@@ -1768,9 +2382,15 @@ def summary(chain: Chain, *, exact: bool) -> None:
         for reason, count in compared.open.items():
             print(f"  {count} steps: {reason}")
         for line in compared.stated:
-            print(f"given: {line}")
-    for formula in chain.asked() if exact else ():
-        print(f"query: {formula}")
+            print(f"given: {words(line)}")
+        symbols |= dict.fromkeys(outputs(chain, compared.model))
+    for step, said, spoken in chain.asked if exact else ():
+        rests = f" (hangs on {words(chain.reason(chain.words[step]))})" if chain.words[step] else ""
+        print(f"query: {words(said)}{rests}")
+        symbols |= dict.fromkeys(spoken or ())
+    for symbol in symbols:
+        if chain.comparison is None or symbol not in chain.comparison.model.symbols:
+            print(f"where {symbol} is {words(chain.born.get(symbol, 'a symbol of the premises'))}")
     for premise in chain.manifest["premises"]:
         print(f"premise: {printed(premise)}")
     print(f"semantics: {chain.manifest['semantics']}")

@@ -62,9 +62,17 @@ class Stage:
         return _lemma(self._means, names, problem.inputs, problem.introduced, facts, claims, self._bounds)
 
 
-def entailment(inputs: Sequence[Claim], claim: str, bounds: Mapping[str, Interval], facts: Sequence[str] = ()) -> Lemma:
-    """The lemma that sizes of values, as claimed, meet a formula over them."""
-    return _lemma(Meaning("query", (), (), ()), _Names({}), inputs, {}, facts, [claim], bounds)
+def entailment(
+    inputs: Sequence[Claim],
+    claim: str,
+    bounds: Mapping[str, Interval],
+    facts: Sequence[str] = (),
+    *,
+    are_computed: bool = True,
+) -> Lemma:
+    """The lemma that sizes of values, as claimed, meet a formula over them; natural ones, if all are computed."""
+    means = Meaning("query", (), (), (), are_computed)
+    return _lemma(means, _Names({}), inputs, {}, facts, [claim], bounds)
 
 
 def _lemma(

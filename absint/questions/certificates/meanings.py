@@ -172,7 +172,8 @@ def meaning(
             declared += [f"(declare-const out{place}@e{at} Int)" for at in range(len(claim.elements or ()))]
     present = "".join("0" if claim is None else "1" for claim in inputs)
     said = {"inputs": present, "outputs": operation.outputs, "attributes": attributes.noted()}
-    title = f"{operation.op_type}-{version}"
+    name = f"{operation.domain}::{operation.op_type}" if operation.domain else operation.op_type
+    title = f"{name}-{version}"
     return Meaning(
         title, tuple(_domain(node)), tuple(declared), tuple(specified), node=json.dumps(said, allow_nan=False)
     )

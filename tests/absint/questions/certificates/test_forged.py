@@ -10,11 +10,25 @@ from absint.errors import UsageError
 from absint.questions.certificates import check
 from tests.absint.questions.certificates.checking import certificate_of, manifest_of
 from tests.absint.questions.certificates.test_certificates import MODELS
+from tests.jobs import forged_models
 from tests.jobs.forged_certificates import main
 
 
 def test_no_change_of_a_manifest_changes_what_it_claims() -> None:
     assert main(["--mutants", "300", "--seed", "2", "--models", "counted", "growing"]) == 0
+
+
+def test_no_forged_model_lemma_or_text_is_accepted_falsely(capsys: pytest.CaptureFixture[str]) -> None:
+    assert forged_models.main(["--mutants", "96", "--seed", "11"]) == 0
+    assert "number_in_lemma" in capsys.readouterr().out
+
+
+def test_a_checker_that_compares_nothing_is_found(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(check.Comparison, "step", lambda *arguments: "")
+    assert forged_models.main(["--mutants", "60", "--seed", "11"]) == 1
+    assert "accepted falsely" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", ["5", "(- 3)", "(+ M N)", "true", "in0@0", "$0", "|N|", "div", "|%4e|", "\u039d"])

@@ -329,6 +329,14 @@ def test_a_solver_that_reports_an_error_shows_nothing(written: dict[str, bytes],
     assert '.smt2: (error "odd"), must be unsat' in said.splitlines()[0]
 
 
+@pytest.mark.parametrize("name", ["z3", "cvc5"])
+def test_what_a_solver_does_not_read_is_told(name: str, written: dict[str, bytes], tmp_path: Path) -> None:
+    manifest = copied(tmp_path, written)
+    lemma = next(iter(check.read(tmp_path, manifest["lemmas"], []).values()))
+    lemma.script = "(assert (= x 1))\n(check-sat)\n"
+    assert check.Solver(name, 10).problem("odd", lemma).startswith("the solver does not read it: ")
+
+
 def test_a_query_asserts_of_sizes_alone_that_they_are_natural() -> None:
     lemma = """; query, for any numbers $0, $1, ...
 (set-logic ALL)
