@@ -49,6 +49,8 @@ class Input(NamedTuple):
     """How many tensors are held; None for a tensor."""
     holder: str = ""
     """Their container: `sequence`, `optional` or `map`."""
+    signed: bool = False
+    """The elements that are not known may be negative."""
 
     @property
     def rank(self) -> int:

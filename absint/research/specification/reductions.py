@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from absint.research.specification.formulas import FALSE, choice, either, equal, greatest, product
+from absint.research.specification.formulas import FALSE, choice, either, equal, greatest, largest, product
 from absint.research.specification.layout import number, without
 from absint.research.specification.node import Node, Output, tensor
 from absint.research.specification.products import fits_into
@@ -289,13 +289,13 @@ def fourier(node: Node) -> Output:
     ],
 )
 def mel_weights(node: Node) -> Output:
-    """(dft_length // 2 + 1, mel bins)."""
+    """(dft_length // 2 + 1, mel bins). onnxruntime divides towards 0: -1 gives one row."""
     bins, length = node.elements(0), node.elements(1)
     assert bins
     assert length
     node.requires(bins[0] >= 0, "the number of bins must not be negative")
-    node.requires(length[0] >= 0, "the length must not be negative")
-    return tensor([greatest(lambda q: (q - 1) * 2 <= length[0]), bins[0]])
+    node.requires(length[0] >= 0, "the length must not be negative", unless=equal(length[0], -1))
+    return tensor([greatest(lambda q: (q - 1) * 2 <= largest(length[0], 0)), bins[0]])
 
 
 @specifies(

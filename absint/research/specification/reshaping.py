@@ -40,24 +40,25 @@ TARGETS: Final = [[0, -1], [3, -1, 4], [6, 4], [0, 0, 5], [-1], [0, 2, -1, 2]]
     "Reshape",
     first=5,
     grid=[
-        at("N C H", "= n c"),
+        at("N C H", "= n c")._replace(any_sign=False),
+        at("N C H", "= n 6"),
         at("N C H", "= -1"),
         at("N C H", "= 0 -1"),
-        at("N C H", "= n -1 4"),
+        at("N C H", "= n -1 4")._replace(any_sign=False),
         at("N 4 H", "= 0 2 2 -1"),
         at("N C", "="),
         at("N C", "= n-1 -1"),
         at("2*N C", "= 2 -1"),
         at("N+1 C", "= 0 -1"),
         at("N C 1", "= 0 -1 n"),
-        at("N C", "= n m k l"),
+        at("N C", "= n m k l")._replace(any_sign=False),
         at("N C", "= 0 0 1"),
         at("N C", "= 0 m", first=14, allowzero=1),
         at("N C", "= n -1", first=14, allowzero=1),
         at("N C", "= -1 -1"),
         at("N C", "= 4 -2"),
         at("N C", "= n-1 4"),
-        at("N C", "= n-1 m-2"),
+        at("N C", "= n-1 m-2")._replace(any_sign=False),
     ],
 )
 def reshape(node: Node) -> Output:
@@ -68,7 +69,8 @@ def reshape(node: Node) -> Output:
     node.demand(numbers.count(-1) <= 1, "at most one size may be -1")
     for size in wanted:
         node.requires(size >= -1, "sizes must be -1 or more")
-    open_ = [place for place, size in enumerate(wanted) if size.op not in ("number", "variable")]
+    sized = ("number",) if not by_attribute and node.input(1).signed else ("number", "variable")
+    open_ = [place for place, size in enumerate(wanted) if size.op not in sized]
     for place, other in pairs(range(len(wanted)), 2):
         if {place, other} & set(open_):
             twice = both(equal(wanted[place], -1), equal(wanted[other], -1))

@@ -17,12 +17,17 @@ MICROSOFT: Final = "com.microsoft"
 """The domain of onnxruntime's own operators: its docs/ContribOperators.md."""
 
 Function = Callable[[Node], Output | Sequence[Output]]
-Shown = Literal["elements", "sizes", "fills"]
-"""What a rule sees of the inputs of an instance: their elements where it has any, sizes alone, or also the number that
-all elements are in runs.
+Shown = Literal["elements", "signed", "sizes", "fills"]
+"""What a rule sees of the inputs of an instance: their elements where it has any, as sizes or with any sign, sizes
+alone, or also the number that all elements are in runs.
 """
 HolderKind = Literal["sequence", "optional", "map"]
-_SHOWN: Final[Mapping[Shown, str]] = {"elements": "", "sizes": ", elements unknown", "fills": ", elements known"}
+_SHOWN: Final[Mapping[Shown, str]] = {
+    "elements": "",
+    "signed": ", elements of any sign",
+    "sizes": ", elements unknown",
+    "fills": ", elements known",
+}
 
 
 class Holder(NamedTuple):
@@ -47,6 +52,19 @@ class Argument(NamedTuple):
     holder: Holder | None = None
     """The input holds tensors of these dims; None: it is one."""
 
+    def parts(self, elements: bool) -> list[str]:
+        """The sizes that have a name; with `elements` these too."""
+        held = () if self.holder is None else (self.holder.length,)
+        found = (*self.dims, *((self.elements or ()) if elements else ()), *held)
+        return [part for part in found if isinstance(part, str)]
+
+    def at(self, binding: Mapping[str, int]) -> Argument:
+        """The input with these numbers for its elements."""
+        if self.elements is None:
+            return self
+        numbers = [part if isinstance(part, Fraction) else _term(part).value(binding) for part in self.elements]
+        return self._replace(elements=tuple(numbers))
+
     def input(self) -> Input:
         """The input that a specification reads."""
         terms = None if self.elements is None else _terms(self.elements)
@@ -67,30 +85,43 @@ class Instance(NamedTuple):
     """The first version of the operator that has this form."""
     last: int = 1 << 16
     shown: Shown = "elements"
+    any_sign: bool = True
+    """It is also compared where its elements have any sign; off where no solver decides that."""
 
     @property
     def views(self) -> tuple[Instance, ...]:
         """The instance, and what a rule sees of it where it knows less of its inputs, or more."""
-        given = [argument for argument in self.inputs if argument is not None]
-        hidden = [self._replace(shown="sizes")] if any(a.elements is not None for a in given) else []
-        filled = [self._replace(shown="fills")] if any(a.fill is not None for a in given) else []
-        return (self, *hidden, *filled)
+        hidden = [self._replace(shown="sizes")] if any(a.elements is not None for a in self._given) else []
+        filled = [self._replace(shown="fills")] if any(a.fill is not None for a in self._given) else []
+        signed = self._replace(shown="signed")
+        return (self, *([signed] if self.any_sign and signed.signed else []), *hidden, *filled)
 
     @property
     def variables(self) -> tuple[str, ...]:
         """The names of sizes and elements, each once."""
-        names: dict[str, None] = {}
-        for argument in self.inputs:
-            if argument is not None:
-                held = () if argument.holder is None else (argument.holder.length,)
-                for part in (*argument.dims, *(argument.elements or ()), *held):
-                    names |= {_sum(part)[1]: None} if isinstance(part, str) else {}
-        return tuple(names)
+        return tuple({_sum(part)[1]: None for argument in self._given for part in argument.parts(True)})
+
+    @property
+    def signed(self) -> frozenset[str]:
+        """The names that may stand for any integer: those of no size."""
+        if self.shown != "signed":
+            return frozenset()
+        sizes = {_sum(part)[1] for argument in self._given for part in argument.parts(argument.dtype[0] in "bu")}
+        return frozenset(self.variables) - sizes
+
+    @property
+    def _given(self) -> list[Argument]:
+        return [argument for argument in self.inputs if argument is not None]
 
     def node(self, operator: str, version: int) -> Node:
         """The instance as a node of an operator."""
-        inputs = [None if argument is None else argument.input() for argument in self.inputs]
+        signed = self.shown == "signed"
+        inputs = [None if given is None else given.input()._replace(signed=signed) for given in self.inputs]
         return Node(operator, version, inputs, self.attributes, self.outputs)
+
+    def at(self, binding: Mapping[str, int]) -> Instance:
+        """The instance with these numbers for its elements."""
+        return self._replace(inputs=tuple([given and given.at(binding) for given in self.inputs]))
 
     def __str__(self) -> str:
         inputs = ", ".join("-" if a is None else _shown(a) for a in self.inputs)

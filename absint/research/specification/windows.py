@@ -295,6 +295,8 @@ def unpool(node: Node) -> Output:
     if wanted is not None:
         for size, other in zip(wanted, x.dims[:2], strict=False):
             node.limits(equal(size, other), "batch and channels stay")
+        for size in wanted:
+            node.requires(size >= 0, "a size must not be negative")
     kernel = node.integers("kernel_shape") or []
     axes = len(kernel)
     strides = node.integers("strides") or [1] * axes
