@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -14,7 +14,7 @@ from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import MAX_DIM, Dim, Expr, Symbol, expr_of
 from absint.lattices.terms.normal import Real
 from absint.lattices.value import MapOf, OptionalOf, SequenceOf, Tensor, Value
-from absint.research.obligations.solving import Decision, Gap, Kind, Obligation, Verdict
+from absint.research.obligations.solving import Decide, Decision, Gap, Kind, Obligation, Verdict
 from absint.research.specification.contents import elements
 from absint.research.specification.formulas import Defined, Formula, Term, both, either, equal, negated, variable
 from absint.research.specification.node import Clause, Held, Meaning, Output
@@ -272,6 +272,8 @@ def _tensor(argument: Argument, instance: Instance) -> Tensor:
 
 def _held(tensor: Held) -> Tensor:
     dtype = DType[tensor.dtype.upper()]
+    if tensor.numbers is None:
+        return Tensor(dtype, Shape(tensor.dims))
     elements = [_element(dtype, Fraction(number)) for number in tensor.numbers]
     return Tensor(dtype, Shape(tensor.dims), Contents.of(tensor.dims, elements))
 
@@ -359,11 +361,23 @@ def record(
     domain: str,
     operator: str,
     version: int,
-    decide: Callable[[Obligation], tuple[Decision, ...]],
+    decide: Decide,
     semantics: Semantics = EITHER,
 ) -> Record:
     """The obligations, decided."""
-    found = list(obligations_of(table, domain, operator, version, semantics))
+    return recorded(
+        domain, operator, version, list(obligations_of(table, domain, operator, version, semantics)), decide
+    )
+
+
+def recorded(
+    domain: str,
+    operator: str,
+    version: int,
+    found: Sequence[Obligation | Gap],
+    decide: Decide,
+) -> Record:
+    """These obligations, decided."""
     gaps = tuple(item for item in found if isinstance(item, Gap))
     decided = tuple(Decided(item, decide(item)) for item in found if isinstance(item, Obligation))
     return Record(domain, operator, version, decided, gaps)

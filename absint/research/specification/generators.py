@@ -37,7 +37,8 @@ def constant(node: Node) -> Output:
         raise LookupError("one dense value is specified")
     ((name, value),) = node.attributes.items()
     if isinstance(value, Held):
-        numbers = [term(int(number)) for number in value.numbers] if "int" in value.dtype else None
+        known = value.numbers if "int" in value.dtype else None
+        numbers = None if known is None else [term(int(number)) for number in known]
         return tensor(value.dims, numbers)
     if name == "value":
         raise LookupError("the axes of the tensor are not known")

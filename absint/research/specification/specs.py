@@ -85,8 +85,8 @@ class Instance(NamedTuple):
     """The first version of the operator that has this form."""
     last: int = 1 << 16
     shown: Shown = "elements"
-    any_sign: bool = True
-    """It is also compared where its elements have any sign; off where no solver decides that."""
+    natural: tuple[str, ...] = ()
+    """Names of elements that are not compared with any sign: they are from 0 on, or no solver decides it otherwise."""
 
     @property
     def views(self) -> tuple[Instance, ...]:
@@ -94,7 +94,7 @@ class Instance(NamedTuple):
         hidden = [self._replace(shown="sizes")] if any(a.elements is not None for a in self._given) else []
         filled = [self._replace(shown="fills")] if any(a.fill is not None for a in self._given) else []
         signed = self._replace(shown="signed")
-        return (self, *([signed] if self.any_sign and signed.signed else []), *hidden, *filled)
+        return (self, *([signed] if signed.signed else []), *hidden, *filled)
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -107,7 +107,7 @@ class Instance(NamedTuple):
         if self.shown != "signed":
             return frozenset()
         sizes = {_sum(part)[1] for argument in self._given for part in argument.parts(argument.dtype[0] in "bu")}
-        return frozenset(self.variables) - sizes
+        return frozenset(self.variables).difference(sizes, self.natural)
 
     @property
     def _given(self) -> list[Argument]:
@@ -115,7 +115,7 @@ class Instance(NamedTuple):
 
     def node(self, operator: str, version: int) -> Node:
         """The instance as a node of an operator."""
-        signed = self.shown == "signed"
+        signed = self.signed
         inputs = [None if given is None else given.input()._replace(signed=signed) for given in self.inputs]
         return Node(operator, version, inputs, self.attributes, self.outputs)
 
