@@ -111,7 +111,9 @@ def place(node: Node) -> Output:
 )
 def batch_normalisation(node: Node) -> list[Output]:
     """The shape of X; in training mode also mean and variance of each channel."""
-    x = node.input(0)
+    x, trains = node.input(0), bool(node.integer("training_mode"))
+    if node.version >= 14:
+        node.demand(node.outputs == (3 if trains else 1), "in training mode there are three outputs, else one")
     for place, name in enumerate(("scale", "B", "mean", "var"), 1):
         node.requires(equal(node.input(place).dims[0], x.dims[1]), f"{name} must have a value for each channel")
     return [tensor(x.dims), tensor([x.dims[1]]), tensor([x.dims[1]])][: node.outputs]

@@ -129,6 +129,9 @@ class Instance(NamedTuple):
         return inputs + attributes + _SHOWN[self.shown]
 
 
+Vary = Callable[[str, int, Sequence[Instance]], Iterable[Instance]]
+
+
 class Specification(NamedTuple):
     """The specification of some operators, and the instances at which it is compared."""
 
@@ -142,7 +145,9 @@ class Specification(NamedTuple):
     def instances(self, operator: str, version: int) -> list[Instance]:
         """The nodes at which a version of an operator is compared."""
         known = () if self.domain else _FOLLOWED.get(operator, ())
-        return [instance for instance in (*self.grid, *known) if instance.first <= version <= instance.last]
+        grid = [instance for instance in self.grid if instance.first <= version <= instance.last]
+        varied = [] if self.domain else [found for vary in _VARIED for found in vary(operator, version, grid)]
+        return [*grid, *[each for each in known if each.first <= version <= each.last], *varied]
 
     def meaning(self, operator: str, version: int, instance: Instance, *, documented: bool = False) -> Meaning:
         """The meaning of a node of the instance; where sizes differ as onnxruntime has them, or the documents."""
@@ -158,6 +163,7 @@ class Specification(NamedTuple):
 
 _SPECIFICATIONS: dict[tuple[str, str], list[Specification]] = {}
 _FOLLOWED: dict[str, tuple[Instance, ...]] = {}
+_VARIED: list[Vary] = []
 
 
 def specifies(
@@ -178,6 +184,11 @@ def specifies(
 def follows(instances: Mapping[str, Sequence[Instance]]) -> None:
     """Compare operators of ai.onnx at these nodes too, whose inputs have known elements."""
     _FOLLOWED.update({operator: tuple(found) for operator, found in instances.items()})
+
+
+def varies(vary: Vary) -> None:
+    """Compare operators of ai.onnx at the nodes too that the function makes of those of a grid."""
+    _VARIED.append(vary)
 
 
 def specification(domain: str, operator: str, version: int) -> Specification | None:
@@ -201,7 +212,7 @@ def specified() -> list[tuple[str, str]]:
 
 _FAMILIES: Final = (
     "elementwise windows reductions products layout reshaping indexing generators images recurrent attention fused "
-    "gates tokens extended learning sequences old_forms followed"
+    "gates tokens extended learning sequences old_forms followed attributes"
 )
 """The files of specifications. They import this one, so they are imported when a specification is asked for."""
 

@@ -69,6 +69,8 @@ def in_onnxruntime(fits: Defined, padded: Term, span: Int, stride: int, end: Ter
     grid=[
         at("uint8: N C H", "uint8: M D K"),
         at("uint8: N C H W", "uint8: M D 3 3", strides=[2, 1], pads=[1, 1, 0, 2]),
+        at("uint8: N C H W", "uint8: M D 3 2", kernel_shape=[3, 2], dilations=[1, 2]),
+        at("uint8: N C H", "uint8: M D K", kernel_shape=[3], dilations=[2], pads=[1, 1], strides=[3]),
     ],
 )
 def sliding(node: Node, weight: int = 1, bias: int = 2, *, divides_towards_0: bool = False) -> Output:
@@ -90,6 +92,9 @@ def sliding(node: Node, weight: int = 1, bias: int = 2, *, divides_towards_0: bo
     if node.integer("channels_last"):
         raise LookupError("channels are the second axis here")
     node.demand(mode in ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"), "auto_pad must be one of four")
+    node.demand(mode == "NOTSET" or not node.integers("pads"), "pads and auto_pad exclude each other")
+    if mode.startswith("SAME") and max(dilations, default=1) > 1:
+        node.limits(FALSE, "onnxruntime does not dilate with this auto_pad")
     for wanted, kernel in zip(node.integers("kernel_shape") or (), w.dims[2:], strict=False):
         node.requires(equal(kernel, wanted), "kernel_shape must be the shape of the kernel")
     sizes = []
@@ -132,6 +137,8 @@ def _covering(node: Node, size: Term, kernel: Term, stride: int) -> Defined:
         at("N C H W", "M D 3 2", "N 12 I J", "B", strides=[2, 1], pads=[1, 0, 2, 1]),
         at("N C H W", "M D 2 2", "N 8 I J", "M", "N 4 I J", group=2),
         at("N C H W", "M D K 2", "N O I J", None, "N P I J", offset_group=2),
+        at("N C H W", "M D 2 2", "N 8 I J", kernel_shape=[2, 2], dilations=[2, 1]),
+        at("N C H W", "M D K 2", "N 8 I J", kernel_shape=[2, 2], dilations=[1, 3], strides=[2, 2]),
     ],
 )
 def deformed_convolution(node: Node) -> Output:
@@ -284,6 +291,7 @@ def global_pool(node: Node) -> Output:
         at("N C H", "int64=0: M D K", kernel_shape=[2], strides=[2]),
         at("N C H W", "int64=0: N C H W", kernel_shape=[3, 2], strides=[2, 3], pads=[1, 0, 0, 1]),
         at("N C H", "int64=0: N C H", "= n c 9", kernel_shape=[2], strides=[2]),
+        at("N C H", "int64=0: N C H", kernel_shape=[3], strides=[3], pads=[1, 1]),
     ],
 )
 def unpool(node: Node) -> Output:
