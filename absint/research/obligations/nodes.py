@@ -206,7 +206,7 @@ def instance_of(operation: Operation, values: Sequence[Value | None]) -> Instanc
         given._replace(elements=_elements(value, names)) if given is not None and isinstance(value, Tensor) else given
         for given, value in zip(bare, values, strict=True)
     ]
-    attributes = dict(_attributes(operation.attributes))
+    attributes = dict(attributes_of(operation.attributes))
     found = Instance(tuple(inputs), attributes, operation.outputs, shown="signed", natural=tuple(names.natural))
     return found if found.signed else found._replace(shown="elements")
 
@@ -240,7 +240,8 @@ def _elements(value: Tensor, names: _Names) -> tuple[int | str | Fraction, ...] 
         return None
 
 
-def _attributes(attributes: Mapping[str, AttributeValue]) -> Iterable[tuple[str, Attribute]]:
+def attributes_of(attributes: Mapping[str, AttributeValue]) -> Iterable[tuple[str, Attribute]]:
+    """Attributes as specifications read them. Raises NotComparedError for one that is not known."""
     for name, value in attributes.items():
         if isinstance(value, bytes):
             yield name, value.decode("utf-8", "replace")

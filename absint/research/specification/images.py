@@ -201,11 +201,13 @@ def sample_grid(node: Node) -> Output:
     return tensor([*x.dims[:2], *grid.dims[1:-1]])
 
 
-@specifies("AffineGrid", grid=[at("N 2 3", "= n c h w"), at("N 3 4", "= n c d h w")])
+@specifies("AffineGrid", grid=[at("N 2 3", "= n c h w"), at("N 3 4", "= n c d h w"), at("N A B", "= n c h w")])
 def affine_grid(node: Node) -> Output:
     """(N, spatial sizes..., their number)."""
     theta, (batch, _, *spatial) = node.input(0), node.elements(1) or ()
-    node.requires(equal(theta.dims[0], batch), "size must have the batch of theta")
+    node.demand(theta.rank == 3, "theta must have a matrix for each image")
+    wanted = (batch, term(len(spatial)), term(len(spatial) + 1))
+    node.agree(theta.dims, wanted, "theta must have the batch of size, and a matrix of its axes")
     for size in spatial:
         node.requires(size >= 1, "a spatial size must be positive")
     return tensor([batch, *spatial, len(spatial)])

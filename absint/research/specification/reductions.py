@@ -51,6 +51,8 @@ BY_INPUT: Final = [
 @specifies("ReduceSum", first=13, grid=BY_INPUT)
 def reduction_by_input(node: Node) -> Output:
     """As before, the axes an input; without any, `noop_with_empty_axes` keeps all."""
+    if node.integer("keepdims", 1) not in (0, 1):
+        raise LookupError("runtimes differ on what other numbers keep")
     listed = node.elements(1)
     if listed is not None and len(listed) == 1 and number(listed[0]) is None:
         dims = node.input(0).dims
@@ -139,6 +141,8 @@ def instance_normalisation(node: Node) -> Output:
 def keeps_shape(node: Node) -> Output:
     """The shape of the input; the axis, if there is one, is an axis of it."""
     x = node.input(0)
+    if node.operator == "LRN" and node.integer("size") < 1:
+        node.limits(FALSE, "onnxruntime needs a channel to sum over")
     if x.rank == 0:
         raise LookupError("runtimes differ on a scalar")
     is_max = node.operator.lower().endswith("max")
