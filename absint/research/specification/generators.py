@@ -154,7 +154,11 @@ def window_function(node: Node) -> Output:
     ],
 )
 @specifies("DequantizeLinear", grid=[at("uint8: N C", "", "uint8:"), at("uint8: N C", "")])
-@specifies("DequantizeLinear", first=13, grid=[at("uint8: N C", ""), at("uint8: N C H", "K", "uint8: L", axis=1)])
+@specifies(
+    "DequantizeLinear",
+    first=13,
+    grid=[at("uint8: N C", ""), at("uint8: N C", "K", "uint8:", last=27), at("uint8: N C H", "K", "uint8: L", axis=1)],
+)
 def quantise(node: Node) -> Output:
     """The shape of x; a vector of scales has one for each place along the axis."""
     x, scale, zero = node.input(0), node.input(1), node.optional(2)
@@ -164,8 +168,10 @@ def quantise(node: Node) -> Output:
     if block := node.integer("block_size"):
         _blocked(node, x, [scale] if zero is None else [scale, zero], block)
     elif scale.rank == 1:
-        alike = [scale, zero] if zero is not None else [scale]
+        alike = [found for found in (scale, zero) if found is not None and found.rank == 1]
         single = both(*[equal(found.dims[0], 1) for found in alike])
+        if zero is not None and not zero.rank:
+            node.requires(single, "a scalar zero needs a single scale")
         axis = node.axis(node.integer("axis", 1), x.rank, unless=single)
         if not x.dims:
             return tensor([])
