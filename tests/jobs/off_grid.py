@@ -23,7 +23,7 @@ import onnx
 import absint
 from absint.lattices.dtype import DType
 from absint.model.schemas import since
-from absint.program.operations import Operation
+from absint.program.nodes import Operation
 from absint.research.obligations.nodes import MOST_ELEMENTS, NotComparedError, attributes_of
 from absint.research.specification.formulas import FALSE, TRUE, Term, both, term
 from absint.research.specification.node import IllegalError, Input, Node, Output

@@ -19,8 +19,7 @@ from absint.lattices.terms.expr import Dim, Expr, polynomial
 from absint.lattices.terms.normal import Real
 from absint.lattices.value import BOTTOM, MapOf, OptionalOf, SequenceOf, Tensor, Value
 from absint.model.schemas import since
-from absint.program.nodes import Node
-from absint.program.operations import Operation
+from absint.program.nodes import Node, Operation
 from absint.program.steps import ABSENT
 from absint.research.obligations.making import Decided, Record, obligations, recorded, status
 from absint.research.obligations.solving import Decide
