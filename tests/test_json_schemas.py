@@ -162,6 +162,7 @@ def test_documents_about_every_model(command: str, capsys: pytest.CaptureFixture
         ("rules", "rules"),
         ("rules Gather com.microsoft::Gelu --prove", "rules"),
         ("rules Concat --prove --solver both", "rules"),
+        ("rules unet.onnx --prove", "proved-nodes"),
     ],
 )  # fmt: skip
 def test_documents_of_single_commands(command: str, name: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
 
 import click
 
-from absint.commands.analysis import check_seconds, format_option
+from absint.commands.analysis import Settings, analysed, check_seconds, format_option
 from absint.commands.command import FINE, NO, UNDECIDED, Command, counted
+from absint.commands.models import STANDARD_INPUT, run_each
 from absint.errors import UsageError
 from absint.lattices.text.escapes import plain
 from absint.model.writing import check_target, write_file
 from absint.research.obligations.making import Record, counts
+from absint.research.obligations.nodes import groups
 from absint.research.obligations.ruled import Ruled, prove, ruled
-from absint.research.obligations.solving import Decision, Solvers, asked
-from absint.show import rules as report
+from absint.research.obligations.solving import Decide, Solvers, asked, once
+from absint.show import proved_nodes as nodes, rules as report
 from absint.show.text import answer
 from absint.solver.backend import Backend
 from absint.transfer.families import shipped
@@ -75,10 +78,14 @@ def _python(name: str) -> str:
 
 
 @click.command(cls=Command)
-@click.argument("names", metavar="[OPERATOR]...", nargs=-1)
+@click.argument("names", metavar="[OPERATOR|MODEL]...", nargs=-1)
 @click.option("--new", metavar="SIGNATURE", help="Write a Python file with a rule to fill in, and its test.")
 @click.option("-o", "--output", metavar="FILE", help="With --new, the file to write.")
-@click.option("--prove", is_flag=True, help="Prove the rules against the specifications of their operators.")
+@click.option(
+    "--prove",
+    is_flag=True,
+    help="Prove the rules against specifications of their operators, at the nodes of MODEL or of a grid.",
+)
 @click.option(
     "--solver",
     type=click.Choice(["auto", "z3", "cvc5", "both"]),
@@ -103,12 +110,12 @@ def rules(
     semantics: Semantics,
     seconds: float,
     form: str,
-) -> int:
+) -> object:
     """List the rules of operators, and prove them.
 
-    OPERATOR is a name as Conv, of ai.onnx if it has one, or com.microsoft::Gelu; without any, all that have a rule. A
-    specification says what an operator computes, and shares no code with its rule. --prove compares the two at nodes of
-    fixed rank and attributes, for all sizes at once: docs/rules.md.
+    OPERATOR is a name as Conv, of ai.onnx if it has one, or com.microsoft::Gelu; without any, all that have a rule.
+    --prove compares a rule with the specification of its operator, which shares no code with it, for all sizes at once:
+    at nodes of fixed rank and attributes or, with MODEL, a file, at the nodes of the model. docs/rules.md has more.
 
     \b
     exact       a size or an element that the rule gives is the specified one
@@ -117,14 +124,18 @@ def rules(
 
     --new begins a rule for an operator of your own: acme::Fold, or acme::Fold(X, W) -> (Y, Z).
 
-    Exit code with --prove: 1 if a rule is refuted; else 3 if an obligation is undecided, or an OPERATOR has no
-    specification; else 0.
+    Exit code with --prove: 1 if a rule is refuted; else 3 if an obligation is undecided, or an OPERATOR or a node has
+    no specification; else 0.
     """
     if (new is None and output is not None) or (new is not None and (names or prove)):
         raise UsageError("-o belongs to --new, which stands alone: absint rules --new acme::Fold -o fold.py")
     if new is not None:
         return _begun(new, output)
     check_seconds(seconds)
+    if models := [name for name in names if _is_model(name)]:
+        if len(models) < len(names) or not prove:
+            raise UsageError(f"{plain(models[0])}: a model stands with --prove, and without names of operators")
+        return run_each(models, lambda model: _of_model(model, solver, semantics, seconds, form), form, titled=True)
     found = ruled(shipped(), names)
     records = _proved(found, solver, semantics, seconds) if prove else None
     answer(
@@ -147,18 +158,36 @@ def _begun(signature: str, output: str | None) -> int:
     return FINE
 
 
+def _is_model(name: str) -> bool:
+    return "::" not in name and ("." in name or "/" in name or name == STANDARD_INPUT)
+
+
+@contextmanager
+def _deciding(solver: Solvers, seconds: float) -> Iterator[Decide]:
+    with Backend() as backend:
+        if backend.lost and solver != "cvc5":
+            raise UsageError(f"--prove needs Z3: {backend.lost}")
+        yield once(partial(asked, solvers=solver, backend=backend, seconds=seconds))
+
+
+def _of_model(model: str, solver: Solvers, semantics: Semantics, seconds: float, form: str) -> int:
+    result = analysed(model, Settings(semantics=semantics))
+    with counted("nodes") as advance, _deciding(solver, seconds) as decide:
+        found = nodes.Proved(result, groups(result, decide, advance), solver)
+    answer(form, lambda: nodes.PROVED_NODES.text(found), lambda: nodes.report(found))
+    if found.states["refuted"]:
+        return NO
+    return UNDECIDED if found.states["undecided"] or found.states["not compared"] else FINE
+
+
 def _proved(
     found: Sequence[Ruled], solver: Solvers, semantics: Semantics, seconds: float
 ) -> Mapping[Ruled, tuple[Record, ...]]:
     records = {}
-    known: dict[str, tuple[Decision, ...]] = {}
-    with counted("operators") as advance, Backend() as backend:
-        if backend.lost and solver != "cvc5":
-            raise UsageError(f"--prove needs Z3: {backend.lost}")
+    with counted("operators") as advance, _deciding(solver, seconds) as decide:
         for done, operator in enumerate(found):
             advance(done, len(found), str(operator))
-            decide = partial(asked, solvers=solver, backend=backend, seconds=seconds)
-            records[operator] = prove(shipped(), operator, decide, semantics, known)
+            records[operator] = prove(shipped(), operator, decide, semantics)
     return records
 
 

@@ -161,7 +161,7 @@ def _verdict(aspect: str, says: str) -> Key[Sequence[Record]]:
 _TIMES: Final = by_name(float)
 _, *_OBLIGATION, _ = keys_of(Obligation, instance="inputs and attributes of the node", claim="in words")
 _, *_GAP = keys_of(Gap, instance="inputs and attributes of the node")
-_CLAIM: Final = Object[Decided](
+CLAIM: Final = Object[Decided](
     Object[Obligation](*_OBLIGATION).spread(attrgetter("obligation")),
     Key("sizes", str, "where the claim is false; empty if that is not known"),
     Key(
@@ -178,8 +178,8 @@ _PROVED: Final = Object[Sequence[Record]](
     Key("obligations", tally(VERDICTS), "how many, by verdict", counts),
     Key("distinct", COUNT, "how many different scripts these are; one that several share is decided once", distinct),
     Key("solvers", by_name(tally(VERDICTS)), "by solver, its verdicts on the obligations that it was asked", _solvers),
-    Key("refuted", many(_CLAIM), of=lambda records: _with(records, "refuted")),
-    Key("undecided", many(_CLAIM), of=lambda records: _with(records, "undecided")),
+    Key("refuted", many(CLAIM), of=lambda records: _with(records, "refuted")),
+    Key("undecided", many(CLAIM), of=lambda records: _with(records, "undecided")),
     Key(
         "open",
         many(Object[Gap](*_GAP)),

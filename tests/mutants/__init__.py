@@ -12,7 +12,8 @@
     swapping    replaces the code of functions in a process that has the rules imported
     copies      each fault in a copy of one process
     by_proof    whether the obligations of a rule see a fault, without any run
+    specifications  whether proofs and runs see a fault in a specification
 
 `python -m tests.mutants [--only NAME] [--jobs N]` runs the catalogue: a fault that no oracle sees is a hole
-in the suite. `--by-proof` asks the obligations of rules alone.
+in the suite. `--by-proof` asks the obligations of rules alone. `--specifications` plants faults in specifications.
 """

@@ -2,6 +2,7 @@
 
 python -m tests.mutants [--only NAME ...] [--jobs N] [--list]
 python -m tests.mutants --by-proof [--generated COUNT [--seed N]] [--only NAME ...] [--jobs N]
+python -m tests.mutants --specifications [--generated COUNT] [--seed N] [--only NAME ...]
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from absint.lattices.text.nearest import did_you_mean
-from tests.mutants import by_proof
+from tests.mutants import by_proof, specifications
 from tests.mutants.catalogue import CATALOGUE
 from tests.mutants.generated import drawn
 from tests.mutants.hunting import hunt, unsound
@@ -26,9 +27,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=1, help="processes at a time")
     parser.add_argument("--list", action="store_true", help="show the catalogue and run nothing")
     parser.add_argument("--by-proof", action="store_true", help="faults of rules, and what proof alone says of them")
-    parser.add_argument("--generated", type=int, default=0, metavar="COUNT", help="by proof: so many generated faults")
+    parser.add_argument("--specifications", action="store_true", help="faults of specifications, and what sees them")
+    parser.add_argument("--generated", type=int, default=0, metavar="COUNT", help="so many generated faults")
     parser.add_argument("--seed", type=int, default=0, help="which generated faults are drawn")
     arguments = parser.parse_args(argv)
+    if arguments.specifications:
+        every = specifications.drawn(arguments.generated or 200, arguments.seed)
+        return specifications.check([m for m in every if arguments.only == list(CATALOGUE) or m.name in arguments.only])
     if arguments.by_proof:
         faults = drawn(arguments.generated, arguments.seed) if arguments.generated else by_proof.rules()
         chosen = [m for m in faults if arguments.only == list(CATALOGUE) or m.name in arguments.only]

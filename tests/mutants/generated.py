@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import random
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from tests.mutants.mutant import Change, Mutant, source_of
@@ -18,7 +19,7 @@ SWAPPED: Final = {
     "floordiv": "ceildiv", "ceildiv": "floordiv", "truncdiv": "floordiv", "minimum": "maximum", "maximum": "minimum",
     "least": "greatest", "greatest": "least", "min": "max", "max": "min", "ge": "le", "le": "ge", "lt": "le",
     "gt": "ge", "eq": "ge", "ne": "eq", "disjunction": "conjunction", "conjunction": "disjunction", "all": "any",
-    "any": "all",
+    "any": "all", "both": "either", "either": "both", "largest": "smallest", "smallest": "largest",
 }  # fmt: skip
 """Functions by name, and what stands in their place where the module knows that too."""
 
@@ -29,7 +30,9 @@ MACHINERY: Final = (
 )  # fmt: skip
 """Modules in the folder of rules that hold none."""
 
-STATING: Final = ("require", "require_equal", "require_rank", "reject")
+STATING: Final = ("require", "require_equal", "require_rank", "reject", "requires", "demand", "limits", "agree", "fit")
+JOINING: Final = ("both", "either")
+"""Functions of which one part may be left out."""
 
 
 class Edit(NamedTuple):
@@ -47,11 +50,18 @@ def modules(folder: str = "transfer") -> list[str]:
     return [f"absint.{'.'.join(path.parts)}" for path in chosen]
 
 
-def faults(module: str) -> Iterator[Mutant]:
-    """All faults of a module, in the order of its lines."""
+def faults(module: str, *, inside: bool = False) -> Iterator[Mutant]:
+    """All faults of a module, in the order of its lines; those in functions that make no instances, if `inside`."""
     source = source_of(module)
     lines = source.splitlines()
-    for number, edit in enumerate(sorted(set(_edits(source)))):
+    edits = sorted(set(_edits(source)))
+    if inside:
+        functions = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef)]
+        made = ("Instance", "Attribute")
+        bodies = [f.body for f in functions if not f.returns or not any(n in ast.unparse(f.returns) for n in made)]
+        held = {n for body in bodies for n in range(body[0].lineno, (body[-1].end_lineno or 0) + 1)}
+        edits = [edit for edit in edits if source.count("\n", 0, edit.start) + 1 in held]
+    for number, edit in enumerate(edits):
         changed = source[: edit.start] + edit.after + source[edit.end :]
         line = source.count("\n", 0, edit.start)
         name = f"{module.removeprefix('absint.')}:{line + 1}:{number}"
@@ -108,8 +118,11 @@ def _edits(source: str) -> Iterator[Edit]:
             case ast.Constant(value=int() as value):
                 yield Edit(begin(node), end(node), str(value + 1))
                 yield Edit(begin(node), end(node), f"({value - 1})" if value < 1 else str(value - 1))
-            case ast.Call(func=ast.Name(id=name) as function) if SWAPPED.get(name) in known:
-                yield Edit(begin(function), end(function), SWAPPED[name])
+            case ast.Call(func=ast.Name(id=name) as function, args=parts):
+                if SWAPPED.get(name) in known:
+                    yield Edit(begin(function), end(function), SWAPPED[name])
+                for one, other in pairwise(parts) if name in JOINING else ():
+                    yield Edit(begin(one), begin(other), "")
             case ast.Expr(value=ast.Call(func=ast.Attribute(attr=name))) if name in STATING:
                 yield Edit(begin(node), end(node), "pass")
             case ast.IfExp(test=ast.Call() as test) | ast.If(test=ast.Call() as test):

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 from absint.program.steps import LOWERED
 from absint.research.obligations.making import applied, obligations_of
 from absint.research.obligations.ruled import ruled
-from absint.research.obligations.solving import Gap
+from absint.research.obligations.solving import Gap, Obligation
 from absint.research.specification.specs import specification, specified
 from absint.transfer.families import shipped
 from tests.pages import settle
@@ -39,6 +39,8 @@ class Aspects(NamedTuple):
     versions: tuple[int, ...]
     obligations: Mapping[str, int]
     """How many there are of each kind."""
+    scripts: Mapping[str, frozenset[int]]
+    """The scripts of each kind, as numbers: one that several obligations share is decided once."""
     complete: bool
     may_fail: tuple[str, ...]
     """Failures that a complete rule leaves open."""
@@ -64,11 +66,16 @@ def _aspects() -> Iterator[Aspects]:
             f"{domain}::{operator}" if domain else operator,
             tuple(known),
             Counter(item.kind for item in items if not isinstance(item, Gap)),
+            {kind: _scripts(items, kind) for kind in MEANINGS},
             all(rule is not None and rule.complete for rule in rules),
             tuple(dict.fromkeys(reason for reason in gaps if reason.startswith("may fail"))),
             _has_clauses(domain, operator, known),
             _rejects(domain, operator, known),
         )
+
+
+def _scripts(items: Sequence[Obligation | Gap], kind: str) -> frozenset[int]:
+    return frozenset(hash(item.script) for item in items if isinstance(item, Obligation) and item.kind == kind)
 
 
 class Row(NamedTuple):
@@ -181,11 +188,12 @@ MEANINGS: Final = {
 
 
 def _table(found: Sequence[Aspects]) -> Iterator[str]:
-    yield "| kind | what is proved | operators | obligations |"
-    yield "|---|---|---|---|"
+    yield "| kind | what is proved | operators | obligations | distinct |"
+    yield "|---|---|---|---|---|"
     for kind, meaning in MEANINGS.items():
         counts = [item.obligations[kind] for item in found if kind in item.obligations]
-        yield f"| {kind} | {meaning} | {len(counts)} | {sum(counts):,} |"
+        distinct = len(frozenset().union(*(item.scripts[kind] for item in found)))
+        yield f"| {kind} | {meaning} | {len(counts)} | {sum(counts):,} | {distinct:,} |"
     yield ""
 
 

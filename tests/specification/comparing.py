@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
+from math import prod
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -27,6 +28,8 @@ from tests.transfer.old_versions import definition_of, run_at
 ort.set_default_logger_severity(4)
 
 SIZES: Final = (0, 1, 2, 3, 5)
+SIGNED: Final = (-7, -3, -2, -1, 0, 1, 2, 5)
+"""Elements of any sign."""
 MOST: Final = 24
 """Bindings that an instance is tried at."""
 
@@ -69,7 +72,7 @@ def differences(spec: Specification, operator: str, version: int, instance: Inst
     for binding in bindings(instance, meaning):
         if any(not clause.formula.holds(binding) for clause in meaning.limits):
             continue  # it may also hang
-        case = case_of(spec, operator, version, instance)
+        case = case_of(spec, operator, version, instance.at(binding) if instance.signed else instance)
         outputs, failure = held.execute(case, instance, binding) if held.holds(instance) else _run(case, binding)
         at = f"{operator}-{version} {instance} at {dict(binding)}"
         legal = is_legal(meaning, binding)
@@ -160,9 +163,10 @@ _CHOSEN: dict[str, Sequence[Mapping[str, int]]] = {}
 def _bindings(instance: Instance, meaning: Meaning) -> Sequence[Mapping[str, int]]:
     names = instance.variables
     rng = random.Random(str(instance))
-    every = len(SIZES) ** len(names)
+    values = [SIGNED if name in instance.signed else SIZES for name in names]
+    every = prod(map(len, values))
     numbers = range(every) if every <= 2000 else rng.sample(range(every), 2000)
-    drawn = [_Drawn.of(dict(zip(names, _digits(number, len(names)), strict=True)), meaning) for number in numbers]
+    drawn = [_Drawn.of(dict(zip(names, _chosen(number, values), strict=True)), meaning) for number in numbers]
     rng.shuffle(drawn)
     legal = sorted([found for found in drawn if found.is_legal], key=lambda found: found.violated > 0)
     first = {id(found) for found in legal[:MOST]}
@@ -215,10 +219,10 @@ def _backend() -> Backend:
     return Backend()
 
 
-def _digits(number: int, count: int) -> Iterator[int]:
-    for _ in range(count):
-        number, digit = divmod(number, len(SIZES))
-        yield SIZES[digit]
+def _chosen(number: int, values: Sequence[Sequence[int]]) -> Iterator[int]:
+    for choices in values:
+        number, digit = divmod(number, len(choices))
+        yield choices[digit]
 
 
 def _probabilities(shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:

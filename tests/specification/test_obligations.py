@@ -124,9 +124,11 @@ def test_missing_requirements_are_refuted(backend: Backend) -> None:
     assert "sufficient" in {d.obligation.kind for d in found if d.verdict == "refuted"}
 
 
-def _refuted(rule: Rule, function: Function, instance: Instance, backend: Backend) -> set[str]:
-    spec = Specification(("Concat",), "", 1, 99, function, (instance,))
-    views = [item for view in instance.views for item in obligations(rule, spec, "Concat", 13, view)]
+def _refuted(
+    rule: Rule, function: Function, instance: Instance, backend: Backend, operator: str = "Concat"
+) -> set[str]:
+    spec = Specification((operator,), "", 1, 99, function, (instance,))
+    views = [item for view in instance.views for item in obligations(rule, spec, operator, 13, view)]
     found = [by_z3(item, backend) for item in views if isinstance(item, Obligation)]
     assert found
     return {f"{d.obligation.kind} {d.obligation.instance}" for d in found if d.verdict == "refuted"}
@@ -157,6 +159,20 @@ def test_a_wrong_element_is_refuted(operator: str, backend: Backend) -> None:
     assert "refuted" in decided
 
 
+def test_elements_have_any_sign(backend: Backend) -> None:
+    @rule("Abs", inputs="x", outputs="y", elements=True)
+    def same(op: Op) -> Tensor:
+        """Right of what is not negative."""
+        return op.tensor("x")
+
+    spec = specification("", "Abs", 13)
+    assert spec is not None
+    wrong = _refuted(same, spec.function, at("= a"), backend, "Abs")
+    assert wrong == {"content =[a], elements of any sign"}
+    assert at("N", "= a N 3").views[1].signed == {"a"}
+    assert at("uint64: = a", "bool: = p").views[1].shown == "sizes"
+
+
 def test_a_rule_that_sees_no_elements_must_give_the_rank(backend: Backend) -> None:
     @rule("Concat", inputs="x sizes", outputs="y")
     def reshaped(op: Op) -> Tensor:
@@ -168,8 +184,8 @@ def test_a_rule_that_sees_no_elements_must_give_the_rank(backend: Backend) -> No
         return tensor(node.elements(1) or ())
 
     wrong = _refuted(reshaped, specified, at("N", "= a b"), backend)
-    assert wrong == {"exact [N], =[a, b], elements unknown"}
-    assert at("N", "= a b").views[1].shown == "sizes"
+    assert wrong == {"exact [N], =[a, b], elements unknown", "exact [N], =[a, b], elements of any sign"}
+    assert at("N", "= a b").views[2].shown == "sizes"
     assert [view.shown for view in at("N", "int64=0: I").views] == ["elements", "fills"]
 
 

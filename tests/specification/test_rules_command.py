@@ -12,7 +12,7 @@ from absint.cli import run
 from absint.lattices.text.sheets import rendered
 from absint.research.obligations.making import counts, distinct, obligations_of, status
 from absint.research.obligations.ruled import prove, ruled
-from absint.research.obligations.solving import Decision, Obligation, Solvers, asked
+from absint.research.obligations.solving import Decision, Obligation, Solvers, asked, once
 from absint.research.specification.specs import specified
 from absint.show.rules import RULES, Ruling, report
 from absint.solver.backend import Backend
@@ -83,8 +83,8 @@ def test_a_shared_script_is_decided_and_timed_once() -> None:
         scripts.append(item.script)
         return (Decision(item, "z3", "proved", 1.0),)
 
-    known: dict[str, tuple[Decision, ...]] = {}
-    records = {item: prove(shipped(), item, decide, known=known) for item in operators}
+    shared = once(decide)
+    records = {item: prove(shipped(), item, shared) for item in operators}
     every = [record for each in records.values() for record in each]
     assert len(scripts) == len(set(scripts)) == distinct(every) < counts(every).total()
     found = json.loads(RULES.text(Ruling(operators, records, "z3", "either")))["operators"]

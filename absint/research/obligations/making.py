@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -11,14 +11,14 @@ from absint.lattices.contents import Contents, Element
 from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import UNKNOWN_RELATION, Relation, ge
 from absint.lattices.shape import Shape
-from absint.lattices.terms.expr import Dim, Expr
+from absint.lattices.terms.expr import MAX_DIM, Dim, Expr, Symbol, expr_of
 from absint.lattices.terms.normal import Real
 from absint.lattices.value import MapOf, OptionalOf, SequenceOf, Tensor, Value
-from absint.research.obligations.solving import Decision, Gap, Kind, Obligation, Verdict
+from absint.research.obligations.solving import Decide, Decision, Gap, Kind, Obligation, Verdict
 from absint.research.specification.contents import elements
 from absint.research.specification.formulas import Defined, Formula, Term, both, either, equal, negated, variable
 from absint.research.specification.node import Clause, Held, Meaning, Output
-from absint.research.specification.specs import Argument, Instance, Shown, Specification, specification
+from absint.research.specification.specs import Argument, Instance, Specification, specification
 from absint.solver.smtlib import Script
 from absint.transfer.application import apply
 from absint.transfer.op import Op
@@ -209,19 +209,21 @@ class _Making:
         return Gap(self.operator, self.version, str(self.instance), reason)
 
     def _script(self, formulas: Sequence[Formula], *declarations: str) -> _Script:
-        script = _Script(self.instance.variables)
+        script = _Script(self.instance)
         script.commands(*declarations, *[f"(assert {formula.smtlib()})" for formula in formulas])
         return script
 
 
 class _Script:
-    """A script over the sizes of an instance: each from 0 to the greatest that ONNX's tools can hold."""
+    """A script over the sizes of an instance: each from 0 to the greatest that ONNX's tools can hold; and over elements
+    of any sign.
+    """
 
-    def __init__(self, names: Sequence[str]) -> None:
+    def __init__(self, instance: Instance) -> None:
         self.script = Script()
         self._commands: list[str] = []
-        for name in names:
-            self.script.dim(Dim(name))
+        for name in instance.variables:
+            self.script.variable(_symbol(name, instance.signed))
 
     def commands(self, *commands: str) -> None:
         self._commands += commands
@@ -233,7 +235,7 @@ class _Script:
 
 def applied(rule: Rule, operator: str, version: int, instance: Instance, semantics: Semantics = EITHER) -> Applied:
     """The claims of the rule about the instance."""
-    inputs = [None if argument is None else _value(argument, instance.shown) for argument in instance.inputs]
+    inputs = [None if argument is None else _value(argument, instance) for argument in instance.inputs]
     attributes = {
         name: _held(value) if isinstance(value, Held) else value for name, value in instance.attributes.items()
     }
@@ -242,28 +244,36 @@ def applied(rule: Rule, operator: str, version: int, instance: Instance, semanti
     return apply(rule, op)
 
 
-def _value(argument: Argument, shown: Shown) -> Value:
+def _value(argument: Argument, instance: Instance) -> Value:
     if argument.holder is None:
-        return _tensor(argument, shown)
-    element, (kind, length, keys) = _tensor(argument, shown), argument.holder
+        return _tensor(argument, instance)
+    element, (kind, length, keys) = _tensor(argument, instance), argument.holder
     if kind == "map":
         return MapOf(DType[keys.upper()], element)
     return OptionalOf(element, bool(length)) if kind == "optional" else SequenceOf(element, Dim(length))
 
 
-def _tensor(argument: Argument, shown: Shown) -> Tensor:
-    dtype = DType[argument.dtype.upper()]
+def _symbol(name: str, signed: Container[str]) -> Symbol:
+    return Symbol(name, -MAX_DIM - 1) if name in signed else Symbol(name)
+
+
+def _tensor(argument: Argument, instance: Instance) -> Tensor:
+    dtype, shown = DType[argument.dtype.upper()], instance.shown
     shape = Shape(list(argument.dims))
     if shown == "fills" and argument.fill is not None:
         return Tensor(dtype, shape, Contents.fill(_element(dtype, argument.fill)))
     if argument.elements is None or shown == "sizes":
         return Tensor(dtype, shape)
+    signed = instance.signed
     sizes = tuple(int(size) for size in argument.dims)
-    return Tensor(dtype, shape, Contents.of(sizes, [_element(dtype, part) for part in argument.elements]))
+    found = Tensor(dtype, shape, Contents.of(sizes, [_element(dtype, part) for part in argument.elements]))
+    return found.replace({Symbol(name): expr_of(_symbol(name, signed)) for name in signed})
 
 
 def _held(tensor: Held) -> Tensor:
     dtype = DType[tensor.dtype.upper()]
+    if tensor.numbers is None:
+        return Tensor(dtype, Shape(tensor.dims))
     elements = [_element(dtype, Fraction(number)) for number in tensor.numbers]
     return Tensor(dtype, Shape(tensor.dims), Contents.of(tensor.dims, elements))
 
@@ -343,7 +353,7 @@ def obligations_of(
         chosen = semantics if domain in DOCUMENTED else EITHER
         for view in instance.views:
             found = obligations(rule, spec, operator, version, view, chosen)
-            yield from (item for item in found if view.shown != "sizes" or isinstance(item, Obligation))
+            yield from (item for item in found if view.shown in ("elements", "fills") or isinstance(item, Obligation))
 
 
 def record(
@@ -351,11 +361,23 @@ def record(
     domain: str,
     operator: str,
     version: int,
-    decide: Callable[[Obligation], tuple[Decision, ...]],
+    decide: Decide,
     semantics: Semantics = EITHER,
 ) -> Record:
     """The obligations, decided."""
-    found = list(obligations_of(table, domain, operator, version, semantics))
+    return recorded(
+        domain, operator, version, list(obligations_of(table, domain, operator, version, semantics)), decide
+    )
+
+
+def recorded(
+    domain: str,
+    operator: str,
+    version: int,
+    found: Sequence[Obligation | Gap],
+    decide: Decide,
+) -> Record:
+    """These obligations, decided."""
     gaps = tuple(item for item in found if isinstance(item, Gap))
     decided = tuple(Decided(item, decide(item)) for item in found if isinstance(item, Obligation))
     return Record(domain, operator, version, decided, gaps)

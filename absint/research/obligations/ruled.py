@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from absint.errors import UsageError
 from absint.lattices.text.nearest import bounded, did_you_mean
 from absint.model.schemas import since
 from absint.program.steps import LOWERED
 from absint.research.obligations.making import Record, record
-from absint.research.obligations.solving import Decision, Obligation
+from absint.research.obligations.solving import Decide
 from absint.research.specification.specs import specification
 from absint.transfer.semantics import EITHER, Semantics
 from absint.transfer.table import NEWEST, Table
@@ -45,27 +45,10 @@ def ruled(table: Table, names: Sequence[str] = ()) -> list[Ruled]:
     return [_ruled(table, *operator) for operator in chosen or known]
 
 
-def prove(
-    table: Table,
-    operator: Ruled,
-    decide: Callable[[Obligation], tuple[Decision, ...]],
-    semantics: Semantics = EITHER,
-    known: MutableMapping[str, tuple[Decision, ...]] | None = None,
-) -> tuple[Record, ...]:
-    """The record of each specified version, the oldest first. A script that several obligations share is decided once,
-    and takes no time later; `known` holds what is decided about each, also of other operators.
-    """
-    known = {} if known is None else known
-
-    def once(obligation: Obligation) -> tuple[Decision, ...]:
-        before = known.get(obligation.script)
-        if before is None:
-            known[obligation.script] = decide(obligation)
-            return known[obligation.script]
-        return tuple(replace(decision, obligation=obligation, seconds=0.0) for decision in before)
-
+def prove(table: Table, operator: Ruled, decide: Decide, semantics: Semantics = EITHER) -> tuple[Record, ...]:
+    """The record of each specified version, the oldest first."""
     place = (operator.domain, operator.operator)
-    return tuple(record(table, *place, version, once, semantics) for version in operator.specified)
+    return tuple(record(table, *place, version, decide, semantics) for version in operator.specified)
 
 
 def _named(name: str, known: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:

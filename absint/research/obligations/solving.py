@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Final, Literal
+from typing import Final, Literal, TypeAlias
 
 from absint.errors import UsageError
 from absint.lattices.terms.expr import MAX_DIM
@@ -65,6 +65,24 @@ class Decision:
     """0 if an obligation with the same script was decided before."""
     sizes: str = ""
     """If refuted, sizes at which the claim is false."""
+
+
+Decide: TypeAlias = Callable[[Obligation], tuple[Decision, ...]]
+"""The verdict of each solver that is asked."""
+
+
+def once(decide: Decide) -> Decide:
+    """A script that several obligations share is decided once, and takes no time later."""
+    known: dict[str, tuple[Decision, ...]] = {}
+
+    def asked(obligation: Obligation) -> tuple[Decision, ...]:
+        before = known.get(obligation.script)
+        if before is None:
+            known[obligation.script] = decide(obligation)
+            return known[obligation.script]
+        return tuple(replace(decision, obligation=obligation, seconds=0.0) for decision in before)
+
+    return asked
 
 
 def by_z3(obligation: Obligation, backend: Backend, seconds: float = 10) -> Decision:

@@ -30,4 +30,5 @@ They share no code with the rules, and no analysis imports them: rules are prove
     arrays         arrays of terms, and the registry of both
     data_dependent sizes that hang on data: bounds
     followed       the instances at which elements are compared
+    attributes     attributes that the grids leave out, set at nodes of several kinds
 """

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from absint.research.specification.formulas import Defined, Term, both, either, equal, implies, negated
+from absint.research.specification.formulas import FALSE, Defined, Term, both, either, equal, implies, negated
 from absint.research.specification.node import Input, Node, Output, tensor
 from absint.research.specification.specs import at, specifies
 
@@ -22,6 +22,12 @@ UNARY: Final = (
 )
 
 
+EIGHT_BITS: Final = range(17, 21)
+"""The floats of 8 bits, as `to` of a Cast names them."""
+SCALES: Final = 24
+"""The floats of 8 bits that are powers of two."""
+
+
 @specifies(UNARY, grid=SAME_SHAPE)
 @specifies("Not", grid=[at("bool: N C"), at("bool:")])
 @specifies("BitwiseNot", grid=[at("int64: N C"), at("int64:")])
@@ -29,6 +35,12 @@ UNARY: Final = (
 @specifies("CastLike", grid=[at("N C", "int64: K")])
 def unary(node: Node) -> Output:
     """The shape of the first input."""
+    if node.operator in ("Cast", "CastLike"):
+        to = node.integer("to") if node.operator == "Cast" else 17 * node.input(1).dtype.startswith("float8")
+        if node.integer("saturate", 1) != 1 and to not in EIGHT_BITS:
+            node.limits(FALSE, "onnxruntime saturates only floats of 8 bits")
+        if node.text("round_mode", "up") != "up" and to != SCALES:
+            node.limits(FALSE, "onnxruntime rounds otherwise only to scales")
     return tensor(node.input(0).dims)
 
 

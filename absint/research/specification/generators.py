@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from absint.research.specification.formulas import Formula, Term, both, either, equal, greatest, negated, product, term
 from absint.research.specification.layout import number
-from absint.research.specification.node import Held, Node, Output, tensor
+from absint.research.specification.node import Held, Input, Node, Output, tensor
 from absint.research.specification.specs import at, specifies
 
 TENSORS = [
@@ -23,12 +23,12 @@ TENSORS = [
     first=12,
     grid=[
         *TENSORS,
-        at(value_int=-7),
-        at(value_ints=[3, 0]),
-        at(value_float=1.5),
-        at(value_floats=[1.5, 2.0, 0.0]),
-        at(value_string="a"),
-        at(value_strings=["a", "b"]),
+        *[at(value_int=value) for value in (-7, 0)],
+        *[at(value_ints=value) for value in ([3, 0], [5])],
+        *[at(value_float=value) for value in (1.5, -2.0)],
+        *[at(value_floats=value) for value in ([1.5, 2.0, 0.0], [0.5])],
+        *[at(value_string=value) for value in ("a", "bc")],
+        *[at(value_strings=value) for value in (["a", "b"], ["a"])],
     ],
 )
 def constant(node: Node) -> Output:
@@ -37,7 +37,8 @@ def constant(node: Node) -> Output:
         raise LookupError("one dense value is specified")
     ((name, value),) = node.attributes.items()
     if isinstance(value, Held):
-        numbers = [term(int(number)) for number in value.numbers] if "int" in value.dtype else None
+        known = value.numbers if "int" in value.dtype else None
+        numbers = None if known is None else [term(int(number)) for number in known]
         return tensor(value.dims, numbers)
     if name == "value":
         raise LookupError("the axes of the tensor are not known")
@@ -139,14 +140,38 @@ def window_function(node: Node) -> Output:
 
 @specifies("QuantizeLinear", grid=[at("N C", "", "uint8:"), at("N C", "")])
 @specifies("QuantizeLinear", first=13, grid=[at("N C", "", "uint8:"), at("N C H", "K", "uint8: L", axis=1)])
+@specifies(
+    "QuantizeLinear",
+    first=21,
+    grid=[at("N C", "M K", "uint8: L D", block_size=2, last=27), at("N C", "M K", block_size=3, axis=0, last=27)],
+)
+@specifies(
+    "DequantizeLinear",
+    first=21,
+    grid=[
+        at("uint8: N C", "M K", "uint8: L D", block_size=2, last=27),
+        at("uint8: N C", "M K", block_size=3, axis=0, last=27),
+    ],
+)
 @specifies("DequantizeLinear", grid=[at("uint8: N C", "", "uint8:"), at("uint8: N C", "")])
-@specifies("DequantizeLinear", first=13, grid=[at("uint8: N C", ""), at("uint8: N C H", "K", "uint8: L", axis=1)])
+@specifies(
+    "DequantizeLinear",
+    first=13,
+    grid=[at("uint8: N C", ""), at("uint8: N C", "K", "uint8:", last=27), at("uint8: N C H", "K", "uint8: L", axis=1)],
+)
 def quantise(node: Node) -> Output:
     """The shape of x; a vector of scales has one for each place along the axis."""
     x, scale, zero = node.input(0), node.input(1), node.optional(2)
-    if scale.rank == 1:
-        alike = [scale, zero] if zero is not None else [scale]
+    to = node.integer("output_dtype")
+    if zero is not None and to and node.operator == "QuantizeLinear":
+        node.demand({2: "uint8", 3: "int8"}.get(to, zero.dtype) == zero.dtype, "output_dtype must be that of the zero")
+    if block := node.integer("block_size"):
+        _blocked(node, x, [scale] if zero is None else [scale, zero], block)
+    elif scale.rank == 1:
+        alike = [found for found in (scale, zero) if found is not None and found.rank == 1]
         single = both(*[equal(found.dims[0], 1) for found in alike])
+        if zero is not None and not zero.rank:
+            node.requires(single, "a scalar zero needs a single scale")
         axis = node.axis(node.integer("axis", 1), x.rank, unless=single)
         if not x.dims:
             return tensor([])
@@ -155,6 +180,16 @@ def quantise(node: Node) -> Output:
             # A vector of one is one value, as in onnx.reference.
             node.requires(either(fits, single), "there must be one for each place of the axis")
     return tensor(x.dims)
+
+
+def _blocked(node: Node, x: Input, alike: Sequence[Input], block: int) -> None:
+    """One scale for each block of places along the axis; the last may be shorter."""
+    axis = node.axis(node.integer("axis", 1), x.rank)
+    for found in alike:
+        node.demand(found.rank == x.rank, "scales of blocks must have the rank of x")
+        for place, (size, whole) in enumerate(zip(found.dims, x.dims, strict=True)):
+            fits = equal(size, (whole + (block - 1)) // block) if place == axis else equal(size, whole)
+            node.requires(fits, "there must be one for each block")
 
 
 @specifies("DynamicQuantizeLinear", grid=[at("N C", outputs=3), at("", outputs=3)])

@@ -42,6 +42,9 @@ from absint.research.specification.specs import MICROSOFT, at, specifies
         at("N C H", "D M 2", strides=[3], auto_pad="SAME_LOWER"),
         at("N C H", "D M 2", strides=[3], auto_pad="VALID"),
         at("N C H", "D M K"),
+        at("N C H", "D M K", kernel_shape=[3]),
+        at("N C H W", "D M 2 3", kernel_shape=[2, 3], strides=[2, 1]),
+        at("N C H", "D M 3", auto_pad="VALID", pads=[1, 1]),
         at("N 6 H", "6 M 3", "B", group=3, strides=[3], dilations=[2], output_padding=[2]),
     ],
 )
@@ -63,6 +66,9 @@ def transposed_convolution(node: Node) -> Output:
     wanted = (node.integers("output_shape") or [])[-axes:] or None  # also with batch and channels
     node.demand(min(wanted or [1]) >= 1, "the output must have an element")
     mode, sizes = node.text("auto_pad", "NOTSET"), list[Int]()
+    node.demand(mode == "NOTSET" or not node.integers("pads"), "pads and auto_pad exclude each other")
+    for given, kernel in zip(node.integers("kernel_shape") or (), w.dims[2:], strict=False):
+        node.requires(equal(kernel, given), "kernel_shape must be the shape of the kernel")
     for axis in range(axes):
         size, kernel = x.dims[2 + axis], w.dims[2 + axis]
         span = dilations[axis] * (kernel - 1) + 1
@@ -112,6 +118,7 @@ def padded_by_an_input(node: Node) -> Output:
         at("N C L", "= h w", "= 2 1", dilations=[2, 1]),
         at("N C L", "= h", "= 3", strides=[2], pads=[1, 2]),
         at("N C L", "= 2 5", "= 3 1"),
+        at("N C L", "= 5 h", "= 2 2", dilations=[2, 3]),
     ],
 )
 def columns_to_image(node: Node) -> Output:
@@ -194,11 +201,13 @@ def sample_grid(node: Node) -> Output:
     return tensor([*x.dims[:2], *grid.dims[1:-1]])
 
 
-@specifies("AffineGrid", grid=[at("N 2 3", "= n c h w"), at("N 3 4", "= n c d h w")])
+@specifies("AffineGrid", grid=[at("N 2 3", "= n c h w"), at("N 3 4", "= n c d h w"), at("N A B", "= n c h w")])
 def affine_grid(node: Node) -> Output:
     """(N, spatial sizes..., their number)."""
     theta, (batch, _, *spatial) = node.input(0), node.elements(1) or ()
-    node.requires(equal(theta.dims[0], batch), "size must have the batch of theta")
+    node.demand(theta.rank == 3, "theta must have a matrix for each image")
+    wanted = (batch, term(len(spatial)), term(len(spatial) + 1))
+    node.agree(theta.dims, wanted, "theta must have the batch of size, and a matrix of its axes")
     for size in spatial:
         node.requires(size >= 1, "a spatial size must be positive")
     return tensor([batch, *spatial, len(spatial)])
@@ -315,6 +324,11 @@ def resize(node: Node) -> Output:
     node.demand(len(scales or sizes) == len(axes), "there must be a scale or a size for each axis")
     node.demand(all(scale > 0 for scale in scales), "a scale must be positive")
     _is_exact(scales)
+    antialias, mode = bool(node.integer("antialias")), node.text("mode", "nearest")
+    if antialias and mode == "nearest":
+        node.limits(FALSE, "onnxruntime does not antialias in nearest mode")
+    if node.integer("exclude_outside") and mode != "cubic" and not (antialias and mode == "linear"):
+        node.limits(FALSE, "onnxruntime leaves out what is outside in cubic mode, or where it antialiases")
     found: list[Int | Defined] = list(x.dims)
     policy = node.text("keep_aspect_ratio_policy", "stretch")
     if sizes and policy != "stretch":

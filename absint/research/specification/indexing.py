@@ -208,6 +208,7 @@ def reverse_sequence(node: Node) -> Output:
     axis = node.integer("batch_axis", 1)
     if min(axis, node.integer("time_axis")) < 0:
         raise LookupError("onnxruntime reads beyond the sizes")
+    node.demand({axis, node.integer("time_axis")} == {0, 1}, "the axes of batch and time must be the first two")
     node.requires(equal(lengths.dims[0], x.dims[axis]), "there must be a length for each batch")
     return tensor(x.dims)
 

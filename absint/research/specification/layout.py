@@ -6,7 +6,20 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from absint.research.specification.elementwise import broadcast
-from absint.research.specification.formulas import Defined, Term, choice, either, equal, implies, product, term, total
+from absint.research.specification.formulas import (
+    Defined,
+    Int,
+    Term,
+    both,
+    choice,
+    either,
+    equal,
+    implies,
+    product,
+    smallest,
+    term,
+    total,
+)
 from absint.research.specification.node import Input, Node, Output, tensor
 from absint.research.specification.specs import at, specifies
 
@@ -275,11 +288,24 @@ PADS = ["0 1 2 3", "-1 0 0 -2", "1 -1 1 0"]
     first=18,
     grid=[at("N C H", "= 1 2", None, "= 1"), at("N C H", "= 1 2 3 -1", None, "= -1 0"), at("N", "= 1 2")],
 )
+@specifies(
+    "Pad",
+    first=11,
+    grid=[
+        at("N C", f"= {pads}", mode=mode)
+        for mode in ("reflect", "edge")
+        for pads in ("0 1 0 2", "1 -1 0 -2", "0 -1 1 2", "0 0 -2 0", "a 0 1 b")
+    ],
+)
+@specifies("Pad", first=19, grid=[at("N C", f"= {pads}", mode="wrap") for pads in ("0 1 0 2", "0 -1 0 1", "a 0 1 b")])
+@specifies("Pad", first=2, last=10, grid=[at("N C", pads=[0, 1, 0, 2], mode=mode) for mode in ("reflect", "edge")])
 def pad(node: Node) -> Output:
-    """With a border of constants: negative pads crop."""
+    """With a border: negative pads crop. Only constants need no elements to make one of."""
     x = node.input(0)
     pads = node.integers("pads") if node.version < 11 else node.elements(1)
     assert pads is not None
+    mode = node.text("mode", "constant")
+    node.demand(mode in ("constant", "edge", "reflect", "wrap"), "the mode must be one of those of the operator")
     chosen = node.elements(3) if len(node.inputs) > 3 else None
     axes = list(range(x.rank)) if chosen is None else [node.axis(axis, x.rank) for axis in numbers(chosen)]
     node.demand(len(pads) == 2 * len(axes), "pads must have two numbers for each axis")
@@ -287,7 +313,30 @@ def pad(node: Node) -> Output:
     for place, axis in enumerate(axes):
         sizes[axis] = x.dims[axis] + pads[place] + pads[len(axes) + place]
         node.requires(sizes[axis] >= 0, f"axis {axis} must not be cropped below 0")
+        if mode != "constant":
+            _extended(node, x.dims[axis], pads[place], pads[len(axes) + place])
+    if mode == "wrap":
+        node.limits(both(*[size >= 1 for size in x.dims]), "onnxruntime does not wrap empty tensors", is_required=True)
     return tensor(sizes)
+
+
+def _extended(node: Node, size: Term, before: Int, after: Int) -> None:
+    """The border of an axis is made of what is left of it."""
+    before, after = term(before), term(after)
+    still = both(equal(before, 0), equal(after, 0))
+    node.requires(either(size >= 1, before + after <= 0), "an empty axis cannot be extended")
+    left = size + smallest(before, 0) + smallest(after, 0)
+    node.limits(
+        either(left >= 1, both(before >= 0, after >= 0)),
+        "onnxruntime needs what is cropped to have elements",
+        is_required=True,
+    )
+    if node.text("mode") == "reflect":
+        node.limits(
+            either(still, both(before + 1 <= left, after + 1 <= left)),
+            "onnxruntime reflects by less than the size",
+            is_required=True,
+        )
 
 
 @specifies("Shape", grid=[at("N C H"), at(""), at("4 N")])

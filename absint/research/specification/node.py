@@ -29,7 +29,8 @@ class Held:
 
     dtype: str
     dims: tuple[int, ...]
-    numbers: tuple[float, ...]
+    numbers: tuple[float, ...] | None
+    """None: they are not known."""
 
 
 Attribute: TypeAlias = int | float | str | Sequence[int] | Sequence[float] | Sequence[str] | Held
@@ -49,6 +50,8 @@ class Input(NamedTuple):
     """How many tensors are held; None for a tensor."""
     holder: str = ""
     """Their container: `sequence`, `optional` or `map`."""
+    signed: frozenset[str] = frozenset()
+    """Names of elements that may be negative."""
 
     @property
     def rank(self) -> int:

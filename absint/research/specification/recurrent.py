@@ -5,6 +5,7 @@ X is (time, batch, input), or (batch, time, input) with layout 1.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from absint.research.specification.formulas import Defined, Int, either, equal, implies, product, term
@@ -12,6 +13,7 @@ from absint.research.specification.node import Attribute, Node, Output, tensor
 from absint.research.specification.specs import MICROSOFT, Instance, at, specifies
 
 GATES: Final = {"RNN": 1, "GRU": 3, "LSTM": 4}
+ACTIVATIONS: Final = {"RNN": 1, "GRU": 2, "LSTM": 3}
 
 
 def _grid(operator: str) -> list[Instance]:
@@ -47,6 +49,9 @@ def recurrent(node: Node) -> list[Output]:
     x = node.input(0)
     gates, hidden = GATES[node.operator], node.integer("hidden_size")
     directions = 2 if node.text("direction") == "bidirectional" else 1
+    names = node.attributes.get("activations")
+    if isinstance(names, Sequence):
+        node.demand(len(names) == directions * ACTIVATIONS[node.operator], "there must be an activation for each gate")
     batch_first = node.integer("layout") == 1
     steps, batch, width = (x.dims[1], x.dims[0], x.dims[2]) if batch_first else x.dims
     node.needs_elements(x.dims, "onnxruntime may fail over an empty sequence")

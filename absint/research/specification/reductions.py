@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from absint.research.specification.formulas import FALSE, choice, either, equal, greatest, product
+from absint.research.specification.formulas import FALSE, choice, either, equal, greatest, largest, product
 from absint.research.specification.layout import number, without
 from absint.research.specification.node import Node, Output, tensor
 from absint.research.specification.products import fits_into
@@ -51,6 +51,8 @@ BY_INPUT: Final = [
 @specifies("ReduceSum", first=13, grid=BY_INPUT)
 def reduction_by_input(node: Node) -> Output:
     """As before, the axes an input; without any, `noop_with_empty_axes` keeps all."""
+    if node.integer("keepdims", 1) not in (0, 1):
+        raise LookupError("runtimes differ on what other numbers keep")
     listed = node.elements(1)
     if listed is not None and len(listed) == 1 and number(listed[0]) is None:
         dims = node.input(0).dims
@@ -111,7 +113,9 @@ def place(node: Node) -> Output:
 )
 def batch_normalisation(node: Node) -> list[Output]:
     """The shape of X; in training mode also mean and variance of each channel."""
-    x = node.input(0)
+    x, trains = node.input(0), bool(node.integer("training_mode"))
+    if node.version >= 14:
+        node.demand(node.outputs == (3 if trains else 1), "in training mode there are three outputs, else one")
     for place, name in enumerate(("scale", "B", "mean", "var"), 1):
         node.requires(equal(node.input(place).dims[0], x.dims[1]), f"{name} must have a value for each channel")
     return [tensor(x.dims), tensor([x.dims[1]]), tensor([x.dims[1]])][: node.outputs]
@@ -137,6 +141,8 @@ def instance_normalisation(node: Node) -> Output:
 def keeps_shape(node: Node) -> Output:
     """The shape of the input; the axis, if there is one, is an axis of it."""
     x = node.input(0)
+    if node.operator == "LRN" and node.integer("size") < 1:
+        node.limits(FALSE, "onnxruntime needs a channel to sum over")
     if x.rank == 0:
         raise LookupError("runtimes differ on a scalar")
     is_max = node.operator.lower().endswith("max")
@@ -289,13 +295,13 @@ def fourier(node: Node) -> Output:
     ],
 )
 def mel_weights(node: Node) -> Output:
-    """(dft_length // 2 + 1, mel bins)."""
+    """(dft_length // 2 + 1, mel bins). onnxruntime divides towards 0: -1 gives one row."""
     bins, length = node.elements(0), node.elements(1)
     assert bins
     assert length
     node.requires(bins[0] >= 0, "the number of bins must not be negative")
-    node.requires(length[0] >= 0, "the length must not be negative")
-    return tensor([greatest(lambda q: (q - 1) * 2 <= length[0]), bins[0]])
+    node.requires(length[0] >= 0, "the length must not be negative", unless=equal(length[0], -1))
+    return tensor([greatest(lambda q: (q - 1) * 2 <= largest(length[0], 0)), bins[0]])
 
 
 @specifies(

@@ -40,24 +40,25 @@ TARGETS: Final = [[0, -1], [3, -1, 4], [6, 4], [0, 0, 5], [-1], [0, 2, -1, 2]]
     "Reshape",
     first=5,
     grid=[
-        at("N C H", "= n c"),
+        at("N C H", "= n c")._replace(natural=("n", "c")),
+        at("N C H", "= n 6"),
         at("N C H", "= -1"),
         at("N C H", "= 0 -1"),
-        at("N C H", "= n -1 4"),
+        at("N C H", "= n -1 4")._replace(natural=("n",)),
         at("N 4 H", "= 0 2 2 -1"),
         at("N C", "="),
         at("N C", "= n-1 -1"),
         at("2*N C", "= 2 -1"),
         at("N+1 C", "= 0 -1"),
         at("N C 1", "= 0 -1 n"),
-        at("N C", "= n m k l"),
+        at("N C", "= n m k l")._replace(natural=("n", "m", "k", "l")),
         at("N C", "= 0 0 1"),
         at("N C", "= 0 m", first=14, allowzero=1),
         at("N C", "= n -1", first=14, allowzero=1),
         at("N C", "= -1 -1"),
         at("N C", "= 4 -2"),
         at("N C", "= n-1 4"),
-        at("N C", "= n-1 m-2"),
+        at("N C", "= n-1 m-2")._replace(natural=("n", "m")),
     ],
 )
 def reshape(node: Node) -> Output:
@@ -68,7 +69,12 @@ def reshape(node: Node) -> Output:
     node.demand(numbers.count(-1) <= 1, "at most one size may be -1")
     for size in wanted:
         node.requires(size >= -1, "sizes must be -1 or more")
-    open_ = [place for place, size in enumerate(wanted) if size.op not in ("number", "variable")]
+    signed = frozenset() if by_attribute else node.input(1).signed
+    open_ = [
+        place
+        for place, size in enumerate(wanted)
+        if size.op != "number" and (size.op != "variable" or str(size) in signed)
+    ]
     for place, other in pairs(range(len(wanted)), 2):
         if {place, other} & set(open_):
             twice = both(equal(wanted[place], -1), equal(wanted[other], -1))
@@ -156,14 +162,23 @@ def _inferred(node: Node, readings: Sequence[_Reading]) -> Defined:
 def _beside_zeros(node: Node, dims: Sequence[Term], wanted: Sequence[Term]) -> Defined:
     """With `allowzero`. onnxruntime runs 0 beside -1 on no elements, and leaves every 0 out of both products."""
     others = [size for size in wanted if number(size) != -1]
-    count, rest = product(dims), product(others)
-    count_left, rest_left = _without_zeros(dims), _without_zeros(others)
-    empty = both(equal(rest, 0), equal(count, 0), equal(count_left % rest_left, 0))
-    node.requires(rest >= 1, "a size of -1 must be decided by the others", unless=empty)
-    node.requires(both(rest >= 1, equal(count % rest, 0)), "the elements must fill the other sizes", unless=empty)
-    return Defined(
-        lambda q: either(both(rest >= 1, equal(q * rest, count)), both(empty, equal(q * rest_left, count_left)))
-    )
+    some = product(others) >= 1
+    own, own_others = _apart(dims, others)
+    count, rest = product(own), product(own_others)
+    count_left, rest_left = _without_zeros(own), _without_zeros(own_others)
+    none = both(equal(product(others), 0), equal(product(dims), 0), equal(count_left % rest_left, 0))
+    node.requires(some, "a size of -1 must be decided by the others", unless=none)
+    node.requires(both(some, equal(count % rest, 0)), "the elements must fill the other sizes", unless=none)
+    return Defined(lambda q: either(both(some, equal(q * rest, count)), both(none, equal(q * rest_left, count_left))))
+
+
+def _apart(dims: Sequence[Term], others: Sequence[Term]) -> tuple[list[Term], list[Term]]:
+    """The sizes of both that are not in both: a common one is a factor of both products."""
+    own, left = list(dims), {id(size): size for size in others}
+    for size in others:
+        if (same := next((at for at, dim in enumerate(own) if str(dim) == str(size)), None)) is not None:
+            del own[same], left[id(size)]
+    return own, list(left.values())
 
 
 def _without_zeros(sizes: Iterable[Term]) -> Term:

@@ -270,6 +270,7 @@ GRAMS: Final[dict[str, Attribute]] = {
     "ngram_indexes": [4, 0, 2],
     "pool_int64s": [2, 3, 5, 4],
 }
+WEIGHTS: Final = [0.5, 2.0, 1.0]
 
 
 @specifies(
@@ -280,6 +281,13 @@ GRAMS: Final[dict[str, Attribute]] = {
             attributes={
                 **{name: value for name, value in GRAMS.items() if name != "pool_int64s"},
                 "pool_strings": ["a", "b", "c", "d"],
+            }
+        ),
+        *[at(dims)._replace(attributes={**GRAMS, "weights": WEIGHTS}) for dims in ("int64: C", "int64: N C")],
+        at("string: N C")._replace(
+            attributes={
+                **{name: value for name, value in GRAMS.items() if name != "pool_int64s"},
+                "pool_strings": ["a", "b", "a", "a"],
             }
         ),
     ],

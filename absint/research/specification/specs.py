@@ -17,12 +17,17 @@ MICROSOFT: Final = "com.microsoft"
 """The domain of onnxruntime's own operators: its docs/ContribOperators.md."""
 
 Function = Callable[[Node], Output | Sequence[Output]]
-Shown = Literal["elements", "sizes", "fills"]
-"""What a rule sees of the inputs of an instance: their elements where it has any, sizes alone, or also the number that
-all elements are in runs.
+Shown = Literal["elements", "signed", "sizes", "fills"]
+"""What a rule sees of the inputs of an instance: their elements where it has any, as sizes or with any sign, sizes
+alone, or also the number that all elements are in runs.
 """
 HolderKind = Literal["sequence", "optional", "map"]
-_SHOWN: Final[Mapping[Shown, str]] = {"elements": "", "sizes": ", elements unknown", "fills": ", elements known"}
+_SHOWN: Final[Mapping[Shown, str]] = {
+    "elements": "",
+    "signed": ", elements of any sign",
+    "sizes": ", elements unknown",
+    "fills": ", elements known",
+}
 
 
 class Holder(NamedTuple):
@@ -47,6 +52,19 @@ class Argument(NamedTuple):
     holder: Holder | None = None
     """The input holds tensors of these dims; None: it is one."""
 
+    def parts(self, elements: bool) -> list[str]:
+        """The sizes that have a name; with `elements` these too."""
+        held = () if self.holder is None else (self.holder.length,)
+        found = (*self.dims, *((self.elements or ()) if elements else ()), *held)
+        return [part for part in found if isinstance(part, str)]
+
+    def at(self, binding: Mapping[str, int]) -> Argument:
+        """The input with these numbers for its elements."""
+        if self.elements is None:
+            return self
+        numbers = [part if isinstance(part, Fraction) else _term(part).value(binding) for part in self.elements]
+        return self._replace(elements=tuple(numbers))
+
     def input(self) -> Input:
         """The input that a specification reads."""
         terms = None if self.elements is None else _terms(self.elements)
@@ -67,35 +85,51 @@ class Instance(NamedTuple):
     """The first version of the operator that has this form."""
     last: int = 1 << 16
     shown: Shown = "elements"
+    natural: tuple[str, ...] = ()
+    """Names of elements that are not compared with any sign: they are from 0 on, or no solver decides it otherwise."""
 
     @property
     def views(self) -> tuple[Instance, ...]:
         """The instance, and what a rule sees of it where it knows less of its inputs, or more."""
-        given = [argument for argument in self.inputs if argument is not None]
-        hidden = [self._replace(shown="sizes")] if any(a.elements is not None for a in given) else []
-        filled = [self._replace(shown="fills")] if any(a.fill is not None for a in given) else []
-        return (self, *hidden, *filled)
+        hidden = [self._replace(shown="sizes")] if any(a.elements is not None for a in self._given) else []
+        filled = [self._replace(shown="fills")] if any(a.fill is not None for a in self._given) else []
+        signed = self._replace(shown="signed")
+        return (self, *([signed] if signed.signed else []), *hidden, *filled)
 
     @property
     def variables(self) -> tuple[str, ...]:
         """The names of sizes and elements, each once."""
-        names: dict[str, None] = {}
-        for argument in self.inputs:
-            if argument is not None:
-                held = () if argument.holder is None else (argument.holder.length,)
-                for part in (*argument.dims, *(argument.elements or ()), *held):
-                    names |= {_sum(part)[1]: None} if isinstance(part, str) else {}
-        return tuple(names)
+        return tuple({_sum(part)[1]: None for argument in self._given for part in argument.parts(True)})
+
+    @property
+    def signed(self) -> frozenset[str]:
+        """The names that may stand for any integer: those of no size."""
+        if self.shown != "signed":
+            return frozenset()
+        sizes = {_sum(part)[1] for argument in self._given for part in argument.parts(argument.dtype[0] in "bu")}
+        return frozenset(self.variables).difference(sizes, self.natural)
+
+    @property
+    def _given(self) -> list[Argument]:
+        return [argument for argument in self.inputs if argument is not None]
 
     def node(self, operator: str, version: int) -> Node:
         """The instance as a node of an operator."""
-        inputs = [None if argument is None else argument.input() for argument in self.inputs]
+        signed = self.signed
+        inputs = [None if given is None else given.input()._replace(signed=signed) for given in self.inputs]
         return Node(operator, version, inputs, self.attributes, self.outputs)
+
+    def at(self, binding: Mapping[str, int]) -> Instance:
+        """The instance with these numbers for its elements."""
+        return self._replace(inputs=tuple([given and given.at(binding) for given in self.inputs]))
 
     def __str__(self) -> str:
         inputs = ", ".join("-" if a is None else _shown(a) for a in self.inputs)
         attributes = "".join(f" {name}={value}" for name, value in self.attributes.items())
         return inputs + attributes + _SHOWN[self.shown]
+
+
+Vary = Callable[[str, int, Sequence[Instance]], Iterable[Instance]]
 
 
 class Specification(NamedTuple):
@@ -111,7 +145,9 @@ class Specification(NamedTuple):
     def instances(self, operator: str, version: int) -> list[Instance]:
         """The nodes at which a version of an operator is compared."""
         known = () if self.domain else _FOLLOWED.get(operator, ())
-        return [instance for instance in (*self.grid, *known) if instance.first <= version <= instance.last]
+        grid = [instance for instance in self.grid if instance.first <= version <= instance.last]
+        varied = [] if self.domain else [found for vary in _VARIED for found in vary(operator, version, grid)]
+        return [*grid, *[each for each in known if each.first <= version <= each.last], *varied]
 
     def meaning(self, operator: str, version: int, instance: Instance, *, documented: bool = False) -> Meaning:
         """The meaning of a node of the instance; where sizes differ as onnxruntime has them, or the documents."""
@@ -127,6 +163,7 @@ class Specification(NamedTuple):
 
 _SPECIFICATIONS: dict[tuple[str, str], list[Specification]] = {}
 _FOLLOWED: dict[str, tuple[Instance, ...]] = {}
+_VARIED: list[Vary] = []
 
 
 def specifies(
@@ -147,6 +184,11 @@ def specifies(
 def follows(instances: Mapping[str, Sequence[Instance]]) -> None:
     """Compare operators of ai.onnx at these nodes too, whose inputs have known elements."""
     _FOLLOWED.update({operator: tuple(found) for operator, found in instances.items()})
+
+
+def varies(vary: Vary) -> None:
+    """Compare operators of ai.onnx at the nodes too that the function makes of those of a grid."""
+    _VARIED.append(vary)
 
 
 def specification(domain: str, operator: str, version: int) -> Specification | None:
@@ -170,7 +212,7 @@ def specified() -> list[tuple[str, str]]:
 
 _FAMILIES: Final = (
     "elementwise windows reductions products layout reshaping indexing generators images recurrent attention fused "
-    "gates tokens extended learning sequences old_forms followed"
+    "gates tokens extended learning sequences old_forms followed attributes"
 )
 """The files of specifications. They import this one, so they are imported when a specification is asked for."""
 

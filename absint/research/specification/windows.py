@@ -44,6 +44,7 @@ CONVOLUTIONS = [
     at("N 6 H", "8 2 3", "B", group=3),
     at("N 6 H", "8 3 3", group=2),
     at("N C H", "M D K", kernel_shape=[3]),
+    at("N C H", "M D 3", "A 1"),
     at("N C H", "M D 2 3"),
     at("N C", "M D"),
     at("N C H+2", "M D 3", strides=[2]),
@@ -64,13 +65,6 @@ def in_onnxruntime(fits: Defined, padded: Term, span: Int, stride: int, end: Ter
 
 
 @specifies("Conv", grid=CONVOLUTIONS)
-@specifies(
-    "ConvInteger",
-    grid=[
-        at("uint8: N C H", "uint8: M D K"),
-        at("uint8: N C H W", "uint8: M D 3 3", strides=[2, 1], pads=[1, 1, 0, 2]),
-    ],
-)
 def sliding(node: Node, weight: int = 1, bias: int = 2, *, divides_towards_0: bool = False) -> Output:
     """X (N, C, axes...) with W (M, C/group, kernel...): N, M, and the positions along each axis.
 
@@ -82,6 +76,7 @@ def sliding(node: Node, weight: int = 1, bias: int = 2, *, divides_towards_0: bo
     node.requires(equal(x.dims[1], w.dims[1] * group), "channels of X must be those of W times group")
     node.requires(equal(w.dims[0] % group, 0), "output channels must be a multiple of group")
     if b is not None:
+        node.demand(b.rank == 1, "B must be a vector")
         node.requires(equal(b.dims[0], w.dims[0]), "B must have one value for each output channel")
     strides = node.integers("strides") or [1] * axes
     dilations = node.integers("dilations") or [1] * axes
@@ -90,6 +85,9 @@ def sliding(node: Node, weight: int = 1, bias: int = 2, *, divides_towards_0: bo
     if node.integer("channels_last"):
         raise LookupError("channels are the second axis here")
     node.demand(mode in ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"), "auto_pad must be one of four")
+    node.demand(mode == "NOTSET" or not node.integers("pads"), "pads and auto_pad exclude each other")
+    if mode.startswith("SAME") and max(dilations, default=1) > 1:
+        node.limits(FALSE, "onnxruntime does not dilate with this auto_pad")
     for wanted, kernel in zip(node.integers("kernel_shape") or (), w.dims[2:], strict=False):
         node.requires(equal(kernel, wanted), "kernel_shape must be the shape of the kernel")
     sizes = []
@@ -115,6 +113,23 @@ def sliding(node: Node, weight: int = 1, bias: int = 2, *, divides_towards_0: bo
     return tensor([x.dims[0], w.dims[0], *sizes])
 
 
+@specifies(
+    "ConvInteger",
+    grid=[
+        at("uint8: N C H", "uint8: M D K"),
+        at("uint8: N C H W", "uint8: M D 3 3", strides=[2, 1], pads=[1, 1, 0, 2]),
+        at("uint8: N C H W", "uint8: M D 3 2", kernel_shape=[3, 2], dilations=[1, 2]),
+        at("uint8: N C H", "uint8: M D K", kernel_shape=[3], dilations=[2], pads=[1, 1], strides=[3]),
+        at("uint8: N C H", "uint8: M D K", "uint8:", "uint8:"),
+    ],
+)
+def on_integers(node: Node) -> Output:
+    """Conv of inputs 0 and 1; the others are zero points."""
+    if any(zero is not None and zero.rank for zero in node.inputs[2:]):
+        raise LookupError("zero points are scalars here")
+    return sliding(node, bias=4)
+
+
 def _covering(node: Node, size: Term, kernel: Term, stride: int) -> Defined:
     """The positions of a convolution with SAME padding; onnxruntime has one more for a kernel without elements."""
     if stride == 1 and not node.documented and kernel.op != "number":
@@ -132,6 +147,8 @@ def _covering(node: Node, size: Term, kernel: Term, stride: int) -> Defined:
         at("N C H W", "M D 3 2", "N 12 I J", "B", strides=[2, 1], pads=[1, 0, 2, 1]),
         at("N C H W", "M D 2 2", "N 8 I J", "M", "N 4 I J", group=2),
         at("N C H W", "M D K 2", "N O I J", None, "N P I J", offset_group=2),
+        at("N C H W", "M D 2 2", "N 8 I J", kernel_shape=[2, 2], dilations=[2, 1]),
+        at("N C H W", "M D K 2", "N 8 I J", kernel_shape=[2, 2], dilations=[1, 3], strides=[2, 2]),
     ],
 )
 def deformed_convolution(node: Node) -> Output:
@@ -268,12 +285,14 @@ def _limit(node: Node, x: Input) -> None:
         node.limits(some, f"axis {axis} must not be empty, unless the batch is", is_required=axis > 1, is_certain=True)
 
 
-@specifies("GlobalAveragePool GlobalMaxPool", grid=[at("N C H"), at("N C H W"), at("N")])
+@specifies("GlobalAveragePool GlobalMaxPool", grid=[at("N C H"), at("N C H W"), at("N C"), at("N")])
 @specifies("GlobalLpPool", grid=[at("N C H"), at("N C H W"), at("N")])
 def global_pool(node: Node) -> Output:
     """N, C, and 1 for each spatial axis."""
     x = node.input(0)
     node.demand(x.rank >= 2, "X must have channels")
+    if x.rank == 2:
+        node.limits(FALSE, "onnxruntime needs a spatial axis")
     _limit(node, x)
     return tensor([*x.dims[:2], *[1] * (x.rank - 2)])
 
@@ -284,6 +303,7 @@ def global_pool(node: Node) -> Output:
         at("N C H", "int64=0: M D K", kernel_shape=[2], strides=[2]),
         at("N C H W", "int64=0: N C H W", kernel_shape=[3, 2], strides=[2, 3], pads=[1, 0, 0, 1]),
         at("N C H", "int64=0: N C H", "= n c 9", kernel_shape=[2], strides=[2]),
+        at("N C H", "int64=0: N C H", kernel_shape=[3], strides=[3], pads=[1, 1]),
     ],
 )
 def unpool(node: Node) -> Output:
@@ -295,6 +315,8 @@ def unpool(node: Node) -> Output:
     if wanted is not None:
         for size, other in zip(wanted, x.dims[:2], strict=False):
             node.limits(equal(size, other), "batch and channels stay")
+        for size in wanted:
+            node.requires(size >= 0, "a size must not be negative")
     kernel = node.integers("kernel_shape") or []
     axes = len(kernel)
     strides = node.integers("strides") or [1] * axes

@@ -1,0 +1,178 @@
+"""Specifications held against runs at random nodes, off their grid: `python -m tests.jobs.off_grid --count 5000`.
+
+Nodes are those of tests.soundness.random_nodes. Each is read by its specification with the sizes and elements of a run,
+and run by onnxruntime without and with optimisations. What runs must be legal and have the specified sizes; what is
+legal, and no limit of onnxruntime excludes, must run. Disagreements of `KNOWN` are counted apart. Prints the others;
+exits with 1 if there is one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, Final
+
+import numpy as np
+import onnx
+
+import absint
+from absint.lattices.dtype import DType
+from absint.model.schemas import since
+from absint.program.nodes import Operation
+from absint.research.obligations.nodes import MOST_ELEMENTS, NotComparedError, attributes_of
+from absint.research.specification.formulas import FALSE, TRUE, Term, both, term
+from absint.research.specification.node import IllegalError, Input, Node, Output
+from absint.research.specification.specs import specification
+from tests.soundness import limits
+from tests.soundness.node_drafts import NodeDraft, TooLargeError
+from tests.soundness.node_runs import ILL_TYPED, NOT_THERE, bindings, constants, inside, shortened
+from tests.soundness.node_schemas import Operator, operators
+from tests.soundness.random_nodes import draft, named
+from tests.soundness.runs import OnnxRuntime
+
+KNOWN: Final[Mapping[str, str]] = {
+    "index is out of range|Invalid sequence length|divide by zero": "values, of which nothing is specified",
+}
+"""Disagreements that are none: an expression for the text of one, and why."""
+
+ENDED: Final = "onnxruntime ended the process"
+"""A crash: other jobs look for these."""
+
+ENGINES: Final = (OnnxRuntime(), OnnxRuntime(optimised=True))
+
+
+def disagreements(found: NodeDraft, tally: Counter[str]) -> Iterator[str]:
+    """The places where a run and the specification of a node disagree; `tally` counts what was compared."""
+    if found.looped or any(item is not None and (item.items is not None or item.optional) for item in found.inputs):
+        tally["containers and loops"] += 1
+        return
+    operation = _operation(found)
+    if operation is not None and not operation.fits(found.inputs):
+        tally["not of the form of its schema"] += 1
+        return
+    version = since(found.domain, found.operator, found.version) or found.version
+    spec = specification(found.domain, found.operator, version)
+    if operation is None or spec is None:
+        tally["no specification"] += 1
+        return
+    model = found.model(declared=False)
+    serialised = model.SerializeToString()
+    compared = False
+    for number, binding in enumerate(bindings(found)):
+        try:
+            feeds = found.feeds(binding, np.random.default_rng([found.seed, number, 0]))
+        except TooLargeError:
+            continue
+        arrays = {**constants(model), **feeds}
+        names = next(node.input for node in model.graph.node if node.op_type == found.operator)
+        if any(name and name not in arrays for name in names):
+            continue
+        try:
+            inputs = [_input(arrays[name]) if name else None for name in names]
+            node = Node(found.operator, version, inputs, dict(attributes_of(operation.attributes)), found.outputs)
+            meaning: Output | Sequence[Output] | IllegalError = spec.function(node)
+        except IllegalError as error:
+            meaning = error
+        except (LookupError, AssertionError, TypeError, ValueError, ZeroDivisionError, NotComparedError):
+            continue
+        for engine in ENGINES:
+            ok, values = engine.run(serialised, feeds)
+            if not ok and (NOT_THERE.search(str(values)) or ILL_TYPED.search(str(values)) or ENDED in str(values)):
+                continue
+            if ok and limits.deviates(inside(model), arrays):
+                continue
+            compared = True
+            if text := _difference(node, meaning, values if ok else None, str(values)):
+                way = "optimised" if engine.optimised else "plain"
+                shapes = [list(np.shape(arrays[name])) if name else None for name in names]
+                yield f"{found} {shapes} {dict(node.attributes)} ({way}, seed {found.seed}): {text}"
+                return
+    tally["compared" if compared else "not covered, or no kernel"] += 1
+
+
+def _operation(found: NodeDraft) -> Operation | None:
+    nodes = absint.analyze(found.model()).nodes
+    return next((n.operation for n in nodes if n.operation is not None and n.name == "node"), None)
+
+
+def _input(array: np.ndarray) -> Input:
+    dims = tuple(map(term, array.shape))
+    dtype = DType(onnx.helper.np_dtype_to_tensor_dtype(array.dtype)).name.lower() if array.dtype != object else "string"
+    items = array.ravel().tolist() if array.size <= MOST_ELEMENTS else None
+    if items is None or array.dtype.kind not in "iubf":
+        return Input(dims, dtype=dtype)
+    if array.dtype.kind == "b":
+        return Input(dims, truths=tuple(TRUE if item else FALSE for item in items), dtype=dtype)
+    if array.dtype.kind == "f":
+        if not np.isfinite(array).all():
+            return Input(dims, dtype=dtype)
+        numbers = [Fraction(item) for item in items]
+        return Input(dims, tuple(Term("fraction", (n.numerator, n.denominator)) for n in numbers), dtype=dtype)
+    return Input(dims, tuple(map(term, items)), dtype=dtype)
+
+
+def _difference(
+    node: Node, meaning: Output | Sequence[Output] | IllegalError, values: Sequence[Any] | None, failure: str
+) -> str:
+    """What is wrong of one run; empty if nothing is."""
+    if any(not limit.formula.holds({}) for limit in node.limited):
+        return ""
+    if isinstance(meaning, IllegalError):
+        return "" if values is None else f"runs and is illegal: {meaning}"
+    broken = [clause.reason for clause in node.legal if not clause.formula.holds({})]
+    if values is None:
+        return "" if broken else f"is legal and fails: {shortened(failure)}"
+    if broken:
+        return f"runs and is illegal: {broken[0]}"
+    outputs = [meaning] if isinstance(meaning, Output) else meaning
+    for place, (output, array) in enumerate(zip(outputs, values, strict=False)):
+        if output.length is None and isinstance(array, np.ndarray):
+            pairs = zip(output.dims, map(term, array.shape), strict=False)
+            fits = len(output.dims) == array.ndim and all(
+                both(defined.condition(size), size >= defined.least).holds({}) for defined, size in pairs
+            )
+            if not fits:
+                return f"output {place} has shape {list(array.shape)}, which is not specified"
+    return ""
+
+
+def signature(text: str) -> str:
+    """What two reports of one disagreement share."""
+    head, _, tail = text.partition("): ")
+    return f"{head.split()[0]}: " + re.sub(r"-?\d+(\.\d+)?", "#", tail)[:90]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=500)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--operator", action="append", default=[])
+    arguments = parser.parse_args()
+    warnings.simplefilter("ignore")
+    only: Sequence[Operator] = named(arguments.operator) or [o for o in operators() if o[0] in ("", "ai.onnx.ml")]
+    tally, seen, known = Counter[str](), Counter[str](), Counter[str]()
+    for seed in range(arguments.seed, arguments.seed + arguments.count):
+        try:
+            found = draft(seed, only)
+        except LookupError:
+            continue
+        for text in disagreements(found, tally):
+            reason = next((where for pattern, where in KNOWN.items() if re.search(pattern, text)), "")
+            if reason:
+                known[reason] += 1
+                continue
+            seen[signature(text)] += 1
+            if seen[signature(text)] == 1:
+                print(text, flush=True)
+    print(dict(tally), f"known {known.total()}, disagreements {seen.total()}")
+    print(*(f"{times:4} {text}" for text, times in seen.most_common()), sep="\n")
+    return int(bool(seen))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,269 @@
+"""Faults in specifications: what the grid, with its proofs and runs, sees of each.
+
+killed       an obligation is refuted, a run disagrees, or the specification says less of an instance
+equivalent   at every instance that it changes the solver proves that the same nodes are legal, of the same sizes
+UNSEEN       no instance of the grid has what it changes
+SURVIVED     it changes what is legal or a size, and nothing sees that
+
+Each fault lives in a copy of one process, in which its module is executed anew.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import random
+import signal
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from typing import Final, Literal, NamedTuple
+
+from absint.research.obligations.making import obligations
+from absint.research.obligations.solving import Obligation, decided
+from absint.research.specification import specs
+from absint.research.specification.arrays import FUNCTIONS
+from absint.research.specification.contents import elements
+from absint.research.specification.formulas import Formula, both, either, negated, variable
+from absint.research.specification.node import Meaning, Output
+from absint.research.specification.specs import Instance, specification, specified
+from absint.solver.backend import Backend
+from absint.transfer.families import shipped
+from tests.mutants.generated import faults
+from tests.mutants.mutant import Mutant
+from tests.mutants.planting import ROOT
+from tests.specification.comparing import differences
+from tests.specification.operators import versions
+
+SECONDS: Final = 120
+"""For one fault."""
+
+PATIENCE: Final = 5
+"""Seconds for one question to the solver."""
+
+NOT_MUTATED: Final = ("__init__", "formulas", "node", "specs", "arrays", "followed", "attributes", "data_dependent")
+"""Modules of the folder that specify no operator by themselves."""
+
+State = Literal["killed", "equivalent", "UNSEEN", "SURVIVED"]
+
+
+class Place(NamedTuple):
+    """One instance of one version of an operator."""
+
+    domain: str
+    operator: str
+    version: int
+    instance: Instance
+
+
+class Seen(NamedTuple):
+    """A fault, and what sees it."""
+
+    name: str
+    breaks: str
+    state: State
+    by: str
+
+
+def modules() -> list[str]:
+    """The modules of specifications."""
+    folder = ROOT / "absint" / "research" / "specification"
+    names = [path.stem for path in sorted(folder.glob("*.py")) if path.stem not in NOT_MUTATED]
+    return [f"absint.research.specification.{name}" for name in names]
+
+
+def drawn(count: int, seed: int, names: Sequence[str] = ()) -> list[Mutant]:
+    """So many faults in functions of these modules, each as likely as any other."""
+    every = [mutant for module in names or modules() for mutant in faults(module, inside=True)]
+    return random.Random(seed).sample(every, min(count, len(every)))
+
+
+@cache
+def _places() -> Mapping[str, Sequence[Place]]:
+    """The instances by the module of the specification; those of several versions that mean the same once."""
+    found: dict[str, dict[tuple[str, str, str], Place]] = {}
+    for domain, operator in specified():
+        for version in versions(domain, operator):
+            spec = specification(domain, operator, version)
+            for instance in () if spec is None else spec.instances(operator, version):
+                assert spec is not None
+                place = Place(domain, operator, version, instance)
+                key = (domain, operator, f"{instance!r} {_told(_at(place))}")
+                of = [spec.function, *([] if domain or operator not in FUNCTIONS else [FUNCTIONS[operator]])]
+                for module in {function.__module__ for function in of}:
+                    found.setdefault(module, {}).setdefault(key, place)
+    return {module: list(places.values()) for module, places in found.items()}
+
+
+def _at(place: Place) -> Meaning | str:
+    """The meaning, with all elements that are known, or the kind of error that reading the instance raises."""
+    domain, operator, version, instance = place
+    spec = specification(domain, operator, version)
+    assert spec is not None
+    try:
+        found = spec.meaning(operator, version, instance)
+        known = elements(instance.node(operator, version), domain)
+    except Exception as error:
+        return type(error).__name__
+    outputs = [
+        output._replace(elements=output.elements or own) for output, own in zip(found.outputs, known, strict=False)
+    ]
+    return found._replace(outputs=tuple(outputs))
+
+
+def _told(found: Meaning | str) -> str:
+    """All that a meaning says of sizes."""
+    if isinstance(found, str):
+        return found
+    clauses = [(c.formula.smtlib(), c.strict.smtlib(), c.is_certain) for c in (*found.legal, *found.limits)]
+    return f"{clauses} {[_conditions(output) for output in found.outputs]}"
+
+
+def _conditions(output: Output) -> list[str]:
+    size = variable("size")
+    whole = (*output.dims, *([] if output.length is None else [output.length]))
+    texts = [both(defined.condition(size), size >= defined.least).smtlib() for defined in whole]
+    texts += [element.smtlib() for element in output.elements or ()]
+    return texts + [text for part in output.parts or () for text in _conditions(part)]
+
+
+def seen(mutant: Mutant, seconds: float = SECONDS) -> Seen:
+    """Plant the fault in a copy of this process and ask the grid."""
+    (change,) = mutant.changes
+    places = _places().get(change.module, ())
+    reader, writer = os.pipe()
+    if (child := os.fork()) == 0:
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        try:
+            os.write(writer, pickle.dumps(_seen(mutant, places)))
+        except BaseException as error:
+            os.write(writer, pickle.dumps(("SURVIVED", f"{type(error).__name__}: {error}")))
+        finally:
+            os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as stream:
+        data = stream.read()
+    os.waitpid(child, 0)
+    state, by = pickle.loads(data) if data else ("killed", f"it takes over {seconds:g} seconds")
+    return Seen(mutant.name, mutant.breaks, state, by)
+
+
+def _seen(mutant: Mutant, places: Sequence[Place]) -> tuple[State, str]:
+    (change,) = mutant.changes
+    before = [_at(place) for place in places]
+    try:
+        _execute(change.module, change.after)
+    except Exception as error:
+        return "killed", f"it is not even read: {type(error).__name__}"
+    after = [_at(place) for place in places]
+    pairs = zip(places, before, after, strict=True)
+    changed = [(place, old, new) for place, old, new in pairs if _told(old) != _told(new)]
+    if not changed:
+        return "UNSEEN", ""
+    with Backend() as backend:
+        different = []
+        for place, old, new in changed:
+            if _says_less(old, new):
+                return "killed", f"{place.operator}-{place.version} {place.instance}: it says less: {new}"[:200]
+            if not _are_equivalent(place, old, new, backend):
+                different.append(place)
+        for place in different:
+            if by := _killer(place, backend):
+                return "killed", by
+    where = "; ".join(f"{p.operator}-{p.version} {p.instance}" for p in different[:3])
+    return ("SURVIVED", where) if different else ("equivalent", f"at {len(changed)} instances")
+
+
+def _execute(module: str, source: str) -> None:
+    """The module anew in this process: what it registers takes the place of what it had registered."""
+    names = sys.modules[module].__dict__
+    before = {place: list(found) for place, found in specs._SPECIFICATIONS.items()}
+    for found in specs._SPECIFICATIONS.values():
+        found[:] = [spec for spec in found if spec.function.__module__ != module]
+    exec(compile(source, module, "exec", dont_inherit=True), names)
+    for place, known in before.items():
+        found = specs._SPECIFICATIONS[place]
+        forms = {(spec.operators, spec.first, spec.last) for spec in found}
+        for spec in known:  # other modules register functions of this one too
+            if (spec.operators, spec.first, spec.last) not in forms:
+                found.append(spec._replace(function=names[getattr(spec.function, "__name__", "")]))
+
+
+def _killer(place: Place, backend: Backend) -> str:
+    """What sees the fault at an instance: a refuted obligation or a run; empty if nothing does."""
+    spec, rule = specification(*place[:3]), shipped().lookup(*place[:3])
+    assert spec is not None
+    where = f"{place.operator}-{place.version}"
+    try:
+        for view in place.instance.views:
+            for item in obligations(rule, spec, *place[1:3], view) if rule is not None else ():
+                if isinstance(item, Obligation) and decided(item, backend, PATIENCE).verdict == "refuted":
+                    return f"{where} {view}: {item.kind}: {item.claim}"
+        return next((text for text in differences(spec, *place[1:])), "")
+    except Exception as error:
+        return f"{where} {place.instance}: {type(error).__name__}: {error}"
+
+
+def _says_less(old: Meaning | str, new: Meaning | str) -> bool:
+    """Nothing is said of the node, or of some elements: docs/rules.md counts what is said."""
+    if isinstance(old, str) or isinstance(new, str):
+        return isinstance(new, str)
+    pairs = zip(old.outputs, new.outputs, strict=False)
+    return any(a.elements is not None and b.elements is None for a, b in pairs)
+
+
+def _are_equivalent(place: Place, old: Meaning | str, new: Meaning | str, backend: Backend) -> bool:
+    """The same nodes are legal, and have the same sizes."""
+    if isinstance(old, str) or isinstance(new, str) or len(old.outputs) != len(new.outputs):
+        return False
+    pairs = [_legal(old), _legal(new)], [_legal(old, strict=True), _legal(new, strict=True)]
+    wrong = [_differ(*pair) for pair in pairs]
+    size = variable("size")
+    for one, other in zip(old.outputs, new.outputs, strict=True):
+        if len(one.dims) != len(other.dims) or _others(one) != _others(other):
+            return False
+        for a, b in zip(one.dims, other.dims, strict=True):
+            wrong.append(
+                both(
+                    _legal(old),
+                    _differ(both(a.condition(size), size >= a.least), both(b.condition(size), size >= b.least)),
+                )
+            )
+    names = [*place.instance.variables, "size"]
+    lines = [f"(declare-const {name} Int)" for name in names]
+    lines += [f"(assert (<= 0 {name}))" for name in place.instance.variables]
+    lines.append(f"(assert {either(*wrong).smtlib()})")
+    return backend.check("\n".join(lines), rlimit=2_000_000, seconds=PATIENCE, core=False).verdict == "unsat"
+
+
+def _others(output: Output) -> list[str]:
+    """All of an output but its dims."""
+    return _conditions(output)[len(output.dims) :]
+
+
+def _legal(found: Meaning, *, strict: bool = False) -> Formula:
+    clauses = (*found.legal, *found.limits)
+    return both(*[clause.strict if strict else clause.formula for clause in clauses])
+
+
+def _differ(a: Formula, b: Formula) -> Formula:
+    return either(both(a, negated(b)), both(b, negated(a)))
+
+
+def check(chosen: Sequence[Mutant]) -> int:
+    """Print what sees each fault; 1 if one survives or is unseen."""
+    found = []
+    for mutant in chosen:
+        found.append(seen(mutant))
+        if found[-1].state != "killed":
+            print(f"{found[-1].state:10} {mutant.name}: {mutant.breaks}; {found[-1].by}", flush=True)
+    print(*summary(found), sep="\n")
+    return int(any(one.state in ("UNSEEN", "SURVIVED") for one in found))
+
+
+def summary(found: Sequence[Seen]) -> Iterator[str]:
+    """The number of faults of each state."""
+    states = Counter(one.state for one in found)
+    yield f"{len(found)} faults, " + ", ".join(f"{count} {state}" for state, count in states.most_common())
