@@ -81,8 +81,8 @@ def _proved(found: Dynamized) -> Iterator[Part]:
         if found.sizes[name] == 1:
             yield Line(f"  {name} was 1, so no run of the original shows whether rows mix", "dim")
     if found.habitual:
-        outputs = ((output, found.sizes[name]) for name, of in found.proved.items() for output in of)
-        plain = ((f"{output.name}[{output.axis}]", size) for output, size in outputs if output.is_plain)
+        named = ((output, found.sizes[name]) for name, of in found.proved.items() for output in of)
+        plain = ((f"{output.name}[{output.axis}]", size) for output, size in named if output.is_plain)
         says = next((f"; {place}={size} says that it stays {size}" for place, size in plain), "")
         yield Line(f"  they would in blocks of another axis too; here they have one of their own{says}")
     others = [name for name in found.sizes if name not in found.proved]
