@@ -12,7 +12,7 @@ from absint.jobs.dynamizing.stacked import Compared
 from absint.lattices.text.documents import Document
 from absint.lattices.text.forms import SIZES, Key, Kind, Object, by_name, keys_of, many, maybe
 from absint.lattices.text.sheets import Line, Part, listed, plural
-from absint.show.rows import OUTPUT
+from absint.show.rows import OUTPUT, said
 from absint.show.text import weights_note
 from absint.solution.naming import by_nodes
 from absint.solver.contracts.contract import Clause, Contract
@@ -75,7 +75,7 @@ def _proved(found: Dynamized) -> Iterator[Part]:
             if output.verdict == "shared":
                 yield Line(f"  {output.name} depends on no row")
             elif output.verdict != "independent":
-                yield Line(f"  {output.name} is {output.verdict}{f': {output.meeting}' if output.meeting else ''}")
+                yield Line(f"  {said(output)}")
             elif not output.is_plain or found.sizes[name] == 1:
                 yield Line(f"  {output.name} has them on {output.where}")
         if found.sizes[name] == 1:
