@@ -258,6 +258,24 @@ APART = {
     "ctc t first merged": """
         net (float[t, n, 4] x) => (float[t, n, 4] y) { f=Constant<value_ints=[-1,4]>() a=Reshape(x,f)
         b=Softmax<axis=1>(a) s=Shape(x) y=Reshape(b,s) }""",
+    "sorted and put back in each row": """
+        net (float[n, 4] x) => (float[n, 4] y) { k=Constant<value_ints=[4]>() v, i=TopK<axis=1>(x, k) w=Tanh(v)
+        f=Cast<to=1>(i) s, j=TopK<axis=1, largest=0>(f, k) y=GatherElements<axis=1>(w, j) }""",
+    "steps in the order of each row": """
+        net (float[n, t, 4] x, int64[n, t] p) => (float[n, t, 4] y) { l=Constant<value_ints=[-1]>()
+        u=Unsqueeze(p, l) y=GatherND<batch_dims=1>(x, u) }""",
+    "greedy decoding of steps merged with rows": """
+        net (float[t, n, 4] x) => (int64[n, t] y) { f=Constant<value_ints=[-1,4]>() a=Reshape(x, f)
+        m=ArgMax<axis=1, keepdims=0>(a) s=Shape(x) z=Constant<value_ints=[0,1]>() r=Gather(s, z) b=Reshape(m, r)
+        y=Transpose<perm=[1,0]>(b) }""",
+    "experts that a mask chooses": """
+        net (float[n, 4] x, float[4, 2] g, float[4, 4] w) => (float[n, 4] y) { s=MatMul(x, g)
+        i=ArgMax<axis=1, keepdims=1>(s) z=Constant<value_int=0>() m=Equal(i, z) f=Cast<to=1>(m) h=MatMul(x, w)
+        k=Mul(h, f) y=Add(x, k) }""",
+    "parts in columns that count rows": """
+        net (float[n, 3, 4] x) => (float[n, 4] y) { s=Shape(x) z=Constant<value_int=0>() o=Constant<value_int=1>()
+        n1=Gather(s, z) r=Range(z, n1, o) l=Constant<value_ints=[-1]>() c=Unsqueeze(r, l) p=Shape(c)
+        k=ConstantOfShape<value: tensor = int64[1] {2}>(p) i=Concat<axis=1>(c, k) y=GatherND(x, i) }""",
 }
 
 
