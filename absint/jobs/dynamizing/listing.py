@@ -15,6 +15,7 @@ from absint.lattices.terms.expr import Dim, Expr, symbol
 from absint.lattices.text.escapes import plain
 from absint.lattices.value import Tensor, Value
 from absint.program.limits import CHECK
+from absint.program.steps import LoopHead
 from absint.shapes.refinement import solved
 from absint.shapes.summaries import Inputs
 from absint.solution.analysed import Analysed
@@ -67,18 +68,17 @@ def silent(found: Found) -> Iterator[Silent]:
 
 
 def coincident(analysed: Analysed, found: Found) -> Iterator[Silent]:
-    """The numbers of Expand, ConstantOfShape, Tile and Range that equal an old size, and may be this size: nothing
-    fails if they are, and an output gets another shape. Numbers in equal surroundings are tried once.
+    """The numbers of Expand, ConstantOfShape, Tile and Range, and trips, that equal an old size, and may be this size:
+    nothing fails if they are, and an output gets another shape. Numbers in equal surroundings are tried once.
     """
     sizes = found.run.resizing.sizes
     surroundings = _Surroundings(found)
     known: dict[object, bool] = {}
     for node, item in enumerate(found.run.nodes):
-        operation = item.operation
-        operand = _MAKES.get(operation.op_type) if operation is not None and not operation.domain else None
-        if operand is None or operand >= len(item.operands):
+        operand = 0 if isinstance(item.step, LoopHead) else _MAKES.get(item.operator)
+        if operand is None or operand >= len(item.operands) or item.operands[operand][0] < 0:
             continue
-        value = found.run.seen(node, found.states)[1][operand]
+        value = found.run.value(node, operand, found.states)
         for place, number in enumerate(numbers_of(value) or () if isinstance(value, Tensor) else ()):
             meant = [name for name, size in sizes.items() if number.const == size]
             for name in meant:
@@ -273,7 +273,7 @@ def _item(
     rule = item.operation.rule if item.operation is not None else None
     formals = rule.inputs if rule is not None else ()
     formal = formals[min(operand, len(formals) - 1)] if formals else f"input {operand}"
-    formal = "target" if item.operator == "Reshape" and operand == 1 else formal
+    formal = {("Reshape", 1): "target", ("Loop", 0): "trips"}.get((item.operator, operand), formal)
     at, is_size = where
     constant = analysed.program.names.get(item.operands[operand], "")
     text = f"shape({formal})[{at}]" if is_size else f"{formal}[{at}]"

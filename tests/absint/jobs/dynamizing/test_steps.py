@@ -8,7 +8,7 @@ import numpy as np
 from onnx import TensorProto, parser
 
 import absint
-from tests.absint.jobs.dynamizing.models import ints, mended, node, static
+from tests.absint.jobs.dynamizing.models import ints, mended, node, refused, static
 from tests.absint.jobs.dynamizing.test_constants import floats, lines
 
 
@@ -119,3 +119,15 @@ def test_row_numbers_in_a_column_of_a_table(tmp_path: Path) -> None:
     assert [(o.verdict, o.where) for o in made.found.proved["batch"]] == [("independent", "axis 0")]
     x = floats(5, 4, 5)
     np.testing.assert_array_equal(made.run(x=x)[0], x + x[:, ::-1])
+
+
+def test_trips_that_equal_an_old_size_by_chance_or_not(tmp_path: Path) -> None:
+    """A loop takes three rows. All of them, or the first three? Nothing fails either way."""
+    body = parser.parse_graph("""
+        body (int64 i, bool going) => (bool goes_on, float[4] row) {
+            goes_on = Identity(going) picked = Gather<axis = 0>(x, i) row = Relu(picked)
+        }""")
+    trips = {"trips": np.array(3)}
+    model = static([node("Loop", "trips -", "y", body=body)], {"x": [3, 4]}, {"y": [3, 4]}, trips)
+    found = refused(model, {"x": {0: "n"}}, tmp_path)
+    assert [(item.place, item.old, item.new) for item in found.baked] == [("trips[0]", "3", "n")]
