@@ -24,7 +24,7 @@ from absint.lattices.terms.shortening import length
 from absint.lattices.value import Tensor
 from absint.transfer.conditions import filled
 from absint.transfer.elements.conversion import whole_numbers
-from absint.transfer.elements.folding import elements_of, moved, nothing, unmoved
+from absint.transfer.elements.folding import elements_of, moved, nothing, ramps_of, unmoved
 from absint.transfer.elements.logic import choose, greatest, is_positive, least
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
@@ -62,8 +62,8 @@ def joined(op: Op, inputs: Sequence[Tensor], axis: int) -> Tensor:
     dims = [_common_dim(op, shapes, i, known) if i != at else total for i in range(len(shapes[0]))]
     result = shape_of(tuple(dims))
     ramps = NO_RAMPS
-    if at == len(dims) - 1 and all(x.ramps for x in inputs):
-        ramps = side_by_side([x.ramps for x in inputs], [x.shape for x in inputs])
+    if at == len(dims) - 1 and any(x.ramps for x in inputs) and all(parts := list(map(ramps_of, inputs))):
+        ramps = side_by_side(parts, [x.shape for x in inputs])
     return Tensor(dtype, result, _joined_fill(op, inputs, at) or _joined(inputs, at, result), ramps)
 
 

@@ -49,10 +49,10 @@ def dynamize(
     absint dynamize MODEL input[0]=batch --fix -o OUT  rewrite the constants, and write the model
 
     An axis may be negative. At the old sizes a run of OUT gives the outputs of MODEL. Where a constant may mean more
-    than one size, nothing is written; an axis of an output may decide, as logits[0]=batch. Symbols on the axes of
-    --rows, else those with batch in their names, count rows that do not depend on each other: readings that are proved
-    to keep them apart in all outputs go before others, and runs on stacked and on single rows are compared. OUT is
-    complete or not written at all.
+    than one size, nothing is written; an axis of an output may decide, as logits[0]=batch, or y[0]=1 if it stays 1.
+    Symbols on the axes of --rows, else those with batch in their names, count rows that do not depend on each other:
+    readings that are proved to keep them apart in all outputs go before others, and runs on stacked and on single rows
+    are compared. OUT is complete or not written at all.
 
     Exit code: 0 if all sizes are legal now, 1 if a contract or more than one reading of a constant remains, or if
     stacked rows are not what single ones are; 3 if undecided.

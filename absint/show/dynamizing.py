@@ -12,7 +12,7 @@ from absint.jobs.dynamizing.stacked import Compared
 from absint.lattices.text.documents import Document
 from absint.lattices.text.forms import SIZES, Key, Kind, Object, by_name, keys_of, many, maybe
 from absint.lattices.text.sheets import Line, Part, listed, plural
-from absint.show.rows import OUTPUT
+from absint.show.rows import OUTPUT, said
 from absint.show.text import weights_note
 from absint.solution.naming import by_nodes
 from absint.solver.contracts.contract import Clause, Contract
@@ -75,11 +75,16 @@ def _proved(found: Dynamized) -> Iterator[Part]:
             if output.verdict == "shared":
                 yield Line(f"  {output.name} depends on no row")
             elif output.verdict != "independent":
-                yield Line(f"  {output.name} is {output.verdict}{f': {output.meeting}' if output.meeting else ''}")
+                yield Line(f"  {said(output)}")
             elif not output.is_plain or found.sizes[name] == 1:
                 yield Line(f"  {output.name} has them on {output.where}")
         if found.sizes[name] == 1:
             yield Line(f"  {name} was 1, so no run of the original shows whether rows mix", "dim")
+    if found.habitual:
+        named = ((output, found.sizes[name]) for name, of in found.proved.items() for output in of)
+        plain = ((f"{output.name}[{output.axis}]", size) for output, size in named if output.is_plain)
+        says = next((f"; {place}={size} says that it stays {size}" for place, size in plain), "")
+        yield Line(f"  they would in blocks of another axis too; here they have one of their own{says}")
     others = [name for name in found.sizes if name not in found.proved]
     if found.fixed and others:
         yield Line(
@@ -172,6 +177,11 @@ DYNAMIZED: Final = Document[Dynamized](
     Key("refusal", _SAID, "why constants were to be rewritten and were not, or null"),
     Key("rows", by_name(_ROWS), "for each batch: runs on stacked rows beside runs on single ones"),
     Key("proved", by_name(many(OUTPUT)), "for each symbol that counts rows: what is proved of each output of the copy"),
+    Key(
+        "habitual",
+        bool,
+        "other readings keep rows apart too, in blocks of an axis, where these give them one",
+    ),
     Key("taken", many(str), "initialisers that were inputs too, whose values are shapes: constants of the copy"),
     Key("left_out", many(str), "types not written: the file would not load, or would compute something else"),
     Key("unchecked", str, "why nobody knows whether the file loads where the model does; empty if it does"),

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from absint.errors import UsageError
 from absint.lattices.terms.expr import MAX_DIM
 from absint.lattices.text.documents import Document
 from absint.lattices.text.forms import COUNT, DIM, SIZES, TEXT, Key, Object, kind_of, many, maybe
-from absint.lattices.text.sheets import Line, Part, Table, plural
+from absint.lattices.text.sheets import Line, Part, Table, listed, plural
 from absint.questions.rows.answer import OutputRows, Rows, Verdict
 from absint.questions.rows.evidence import InputAxis, Meeting, Witness
 from absint.questions.sizes.contracts import SymbolFacts
@@ -17,12 +18,20 @@ from absint.result import Result
 from absint.show.text import assumed
 from absint.solution.naming import about
 
+_MOST: Final = 10
+"""Outputs that are told one by one."""
+_NAMED: Final = 3
+
 
 def report(result: Result, found: Rows) -> Iterator[Part]:
     """The outputs with what is found of their rows, and what requests must have in common."""
+    own = replace(found, others=())
     kept = sum(output.verdict in ("independent", "shared") for output in found.outputs)
     count = len(found.outputs)
-    yield Line(f"{result.origin}: rows along {found.symbol} stay apart in {kept} of {count} {plural('output', count)}")
+    may = "requests may be stacked" if own else "requests must not be stacked"
+    may = may if own or own.mixes else "whether requests may be stacked is not known"
+    text = f"rows along {found.symbol} stay apart in {kept} of {count} {plural('output', count)}"
+    yield Line(f"{result.origin}: {text}: {may}", "green" if own else "")
     yield from assumed(result)
     yield from _tables(found)
     for other in found.others:
@@ -31,12 +40,41 @@ def report(result: Result, found: Rows) -> Iterator[Part]:
 
 
 def _tables(found: Rows) -> Iterator[Part]:
-    yield Table("rows of inputs", [(str(place),) for place in found.axes])
-    yield Table("outputs", [(o.name, ", ".join(filter(None, (o.verdict, o.where)))) for o in found.outputs])
-    yield Table("where rows meet", [(o.name, str(o.meeting)) for o in found.outputs if o.meeting is not None])
+    yield listed("rows of inputs", found.axes)
+    yield Table("outputs", list(_of_outputs(found.outputs)))
+    is_shown = all(output.witness is not None for output in found.outputs if output.meeting is not None)
+    title = "where rows meet" if is_shown else "where rows may meet"
+    yield Table(title, [(o.name, str(o.meeting)) for o in found.outputs if o.meeting is not None])
     yield Table("shown by a run", [(o.name, str(o.witness)) for o in found.outputs if o.witness is not None])
     equal = [*((name, "input") for name in found.shared), *((size, "size") for size in found.sizes)]
     yield Table("equal among requests", equal)
+
+
+def _of_outputs(outputs: Sequence[OutputRows]) -> Iterator[tuple[str, str]]:
+    """The outputs, and what is found of them; where there are many, once for all that are alike."""
+    told = [(output.name, ", ".join(filter(None, (output.verdict, output.where)))) for output in outputs]
+    if len(told) <= _MOST:
+        yield from told
+        return
+    found: dict[str, list[str]] = {}
+    for name, text in told:
+        found.setdefault(text, []).append(name)
+    for text, names in found.items():
+        more = len(names) - _NAMED
+        yield f"{', '.join(names[:_NAMED])}{f' and {more} more' if more > 0 else ''}", text
+
+
+_SAID: Final[Mapping[Verdict, str]] = {
+    "mixes": "rows of {} mix",
+    "unknown": "rows of {} are not proved to stay apart",
+    "by position": "rows of {} depend on their numbers, or on how many there are",
+    "shared": "{} has no rows",
+}
+
+
+def said(output: OutputRows) -> str:
+    """What keeps an output from being independent."""
+    return _SAID[output.verdict].format(output.name) + (f": {output.meeting}" if output.meeting is not None else "")
 
 
 # Servers
@@ -46,8 +84,7 @@ def _reason(found: Rows, *, first: bool) -> str:
     """The reason why a server must not stack requests; empty if it may. It may know of first axes alone."""
     for output in found.outputs:
         if output.verdict != "independent":
-            meeting = f": {output.meeting}" if output.meeting is not None else ""
-            return f"{output.name} is {output.verdict}{meeting}"
+            return said(output)
         if not output.is_plain:
             return f"the rows of {output.name} are on {output.where}"
     if found.shared:

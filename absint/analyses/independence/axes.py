@@ -123,7 +123,7 @@ def _added(a: Growth, b: Growth, sign: int) -> Growth | None:
 
 def _multiplied(a: Growth, b: Growth) -> Growth | None:
     """A product with one number that is known, and not negative."""
-    if a.least is not None and a.least is a.most:
+    if a.step is ZERO_EXPR and a.least is not None and a.least is a.most:
         a, b = b, a
     if b.least is None or b.least is not b.most or b.step is not ZERO_EXPR:
         return Growth() if a.step is b.step is ZERO_EXPR else None

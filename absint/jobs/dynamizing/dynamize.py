@@ -78,6 +78,8 @@ class Dynamized:
     """Why constants were to be rewritten and were not; empty if they were."""
     proved: Mapping[str, tuple[OutputRows, ...]] = field(default_factory=dict)
     """For each symbol that counts rows: what is proved of the rows of each output of the mended model."""
+    habitual: bool = False
+    """Other readings keep rows apart too, in blocks of an axis; taken is the one that gives them an axis."""
 
     @property
     def is_free(self) -> bool:
@@ -148,7 +150,8 @@ def dynamize(
         before, after = variant(kept.model, {}), judging.copy(found)
         at_old_sizes = variant(mended.model, request.sizes)
         differing = (*_differing(static, at_old_sizes), *_other_elements(static, at_old_sizes, mended))
-        listed = tuple(baked(static, settled, resizing, mended))
+        legal = contract(after, limits)
+        listed = tuple(baked(static, settled, resizing, mended, legal))
         compared = judging.compared(found) if fix else {}
         open_ = [item for _, item in found.left if item is not None]
         refusal = _refusal(listed, open_, compared, _hint(request, static.outputs)) if fix else ""
@@ -170,7 +173,7 @@ def dynamize(
         request.axes,
         listed if fixed else tuple(replace(item, written="") for item in listed),
         tuple(causes(static, found)),
-        contract(after, limits) if fixed else unmended,
+        legal if fixed else unmended,
         unmended,
         differing,
         fixed,
@@ -182,6 +185,7 @@ def dynamize(
         left_out,
         refusal,
         judging.proved(found) if fixed else {},
+        fixed and settled.is_by_habit,
     )
 
 

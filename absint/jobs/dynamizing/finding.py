@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
-from math import inf
 from typing import Final, Protocol
 
 from absint.jobs.dynamizing.preparing import overridable
@@ -17,6 +16,7 @@ from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import Expr
 from absint.lattices.value import Value
 from absint.program.limits import CHECK
+from absint.program.steps import LoopHead
 from absint.shapes.interpretation import Budget
 from absint.shapes.refinement import solved
 from absint.shapes.rounds import Round
@@ -26,7 +26,10 @@ from absint.solution.constraints import Recorder
 from absint.solver.constraints import Constraint
 
 MAX_ROUNDS: Final = 1000
+Failures = tuple[int, int]
 HOPELESS: Final = Fixed(-1, "the search was given up")
+_MOST_STARTS: Final = 12
+"""Sizes and trips of one loop that are tried together."""
 MAX_TRIALS: Final = 20_000
 """Applications of rules in all searches for one choice of readings."""
 
@@ -51,14 +54,22 @@ class Found:
         """The requirements that are left, with their nodes."""
         return {(c.origin.node, c.formula) for c, _ in self.left}
 
-    def is_refuted(self, by: Found, before: float = inf) -> bool:
+    def is_refuted(self, by: Found, before: int | None = None) -> bool:
         """More is left, before some node, than in another choice of readings, and not only where the search was given
         up.
         """
         known = by.requirements
-        left = [(c, fixed) for c, fixed in self.left if c.origin.node < before]
-        new = [fixed for c, fixed in left if (c.origin.node, c.formula) not in known]
-        return len(left) > len(by.left) and any(fixed is not None and fixed.node >= 0 for fixed in new)
+        new = [
+            fixed for c, fixed in self.left
+            if (before is None or c.origin.node < before) and (c.origin.node, c.formula) not in known
+        ]  # fmt: skip
+        is_explained = any(fixed is not None and fixed.node >= 0 for fixed in new)
+        return is_explained and self.failures(before) > by.failures()
+
+    def failures(self, before: int | None = None) -> Failures:
+        """What is left before some node: what only the old sizes meet, and all."""
+        left = [c.formula for c, _ in self.left if before is None or c.origin.node < before]
+        return sum(map(self.run.resizing.bakes, left)), len(left)
 
 
 def find(
@@ -92,9 +103,10 @@ def find(
                     if progress:
                         break
             else:
-                if not is_stale:
+                if is_stale:
+                    refused, is_stale = dict.fromkeys(vain, HOPELESS), False  # they may be explained now
+                elif not (progress := _looped(analysed, search, narrow, decided)):
                     return Found(run, states, decided, [(c, refused.get(c.origin.node)) for c in narrow])
-                refused, is_stale = dict.fromkeys(vain, HOPELESS), False  # they may be explained now
         is_stale = bool(refused)
     return Found(run, states, decided, [(c, HOPELESS) for c in narrow])
 
@@ -116,6 +128,38 @@ def _searched(
         return True
     refused[node] = Fixed(node, "its constants were changed, and it still needs the old size")
     return False
+
+
+def _looped(
+    analysed: Analysed, search: Search, narrow: Sequence[Constraint], decided: dict[tuple[int, int], Decided]
+) -> bool:
+    """Decide what loops begin with, and their trips, where each of the changes is needed and all together explain most.
+    A size of a carried value is the same in all trips only if all that are carried begin with it.
+    """
+    if not narrow:
+        return False
+    run, names = search.run, frozenset[str]().union(*(c.formula.free_symbols for c in narrow))
+    for head, item in enumerate(run.nodes):
+        changes = list(search.starts(head, names)) if isinstance(item.step, LoopHead) else []
+        left = _left_by(analysed, run, decided, changes) if 0 < len(changes) <= _MOST_STARTS else len(narrow)
+        if left >= len(narrow):
+            continue
+        needed = [c for c in changes if _left_by(analysed, run, decided, [o for o in changes if o is not c]) > left]
+        is_sole = len(needed) == len(changes) or _left_by(analysed, run, decided, needed) == left
+        if is_sole and _decide(decided, needed, run.resizing):
+            return True
+    return False
+
+
+def _left_by(
+    analysed: Analysed, run: Repairing, decided: Mapping[tuple[int, int], Decided], changes: Sequence[Change]
+) -> int:
+    """The number of requirements that are left after further decisions."""
+    new = {place: Decided(dict(each.elements), dict(each.dims)) for place, each in decided.items()}
+    _decide(new, changes, run.resizing)
+    changed = run.deciding(new)
+    states = solved(analysed.lowered, changed, CHECK)
+    return len(narrowing(analysed, changed, states)) if states else 1 << 20
 
 
 def narrowing(analysed: Analysed, run: Repairing, states: list[State]) -> list[Constraint]:
@@ -194,6 +238,8 @@ class Settled:
     """The readings of targets that nothing decides, by the key of the target, which are left as they are; none where
     there are too many.
     """
+    is_by_habit: bool = False
+    """Another combination is proved to keep rows apart too, in blocks of an axis."""
 
 
 @dataclass
@@ -206,8 +252,9 @@ class _Leaf:
     standing: int = 0
 
     def beats(self, other: _Leaf) -> bool:
-        """More is proved of it, and nothing that is found later refutes it."""
-        return self.standing > other.standing and self.fails <= other.fails and not self.found.left
+        """More is proved of it, and what refutes it later refutes the other one too."""
+        is_better = self.standing > other.standing and self.fails <= other.fails
+        return is_better and self.found.requirements <= other.found.requirements
 
 
 @dataclass(order=True)
@@ -231,6 +278,8 @@ class _Tree:
         """The combinations that remain."""
         self.readings: dict[object, Sequence[Reading]] = {}
         """All readings of each target that has several."""
+        self.is_by_habit = False
+        """Nothing but an axis of their own for rows has decided between two combinations."""
         self._model = analysed, inputs, resizing
         self._may_vary = may_vary
         self._judge = judge
@@ -277,7 +326,7 @@ class _Tree:
                 continue
             if any(found.is_refuted(leaf.found, node) for leaf in self.leaves):
                 return
-            failures = sum(c.origin.node < node for c, _ in found.left)
+            failures, _ = found.failures(node)
             if failures > branch.failures:
                 yield _Branch(failures, self._next(), chosen, found)
                 return
@@ -302,11 +351,15 @@ class _Tree:
             leaf.fails, leaf.standing = self._judge.fails(found), self._judge.standing(found)
         if leaf.fails and not all(other.fails for other in self.leaves):
             return
-        if any(other.beats(leaf) for other in self.leaves):
+        best = [other for other in self.leaves if other.beats(leaf)]
+        beaten = [other for other in self.leaves if leaf.beats(other)]
+        pairs = [*((one, leaf) for one in best), *((leaf, one) for one in beaten)]
+        self.is_by_habit |= any(other.standing > 0 and one.standing == other.standing + 1 for one, other in pairs)
+        if best:
             return
         others = [
             other for other in self.leaves
-            if not other.found.is_refuted(found) and other.fails <= leaf.fails and not leaf.beats(other)
+            if not other.found.is_refuted(found) and other.fails <= leaf.fails and other not in beaten
         ]  # fmt: skip
         if not any(self._judge.are_alike(other.found, found) for other in others):
             others.append(leaf)
@@ -321,11 +374,12 @@ def settle(
     is_complete = tree.follow()
     if is_complete and len(tree.leaves) > 1:
         best = max(leaf.standing for leaf in tree.leaves)
+        tree.is_by_habit |= any(0 < leaf.standing == best - 1 for leaf in tree.leaves)
         tree.leaves = [leaf for leaf in tree.leaves if leaf.standing == best]
         tree.leaves = [leaf for leaf in tree.leaves if judge.is_as_declared(leaf.found)] or tree.leaves
     if is_complete and len(tree.leaves) == 1:
         found = tree.leaves[0].found
-        return Settled(found, dict.fromkeys(found.run.left_open, ()))
+        return Settled(found, dict.fromkeys(found.run.left_open, ()), tree.is_by_habit)
     chosen: dict[object, Choice] = {}
     undecided: dict[object, Sequence[Reading]] = {}
     for key, readings in tree.readings.items():

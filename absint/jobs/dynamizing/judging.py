@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping
 from absint.jobs.dynamizing.finding import Found
 from absint.jobs.dynamizing.preparing import Axes, Request
 from absint.jobs.dynamizing.stacked import Compared, Stacking
-from absint.lattices.terms.expr import Symbol, symbol
+from absint.lattices.terms.expr import Symbol, const, symbol
 from absint.lattices.value import Tensor
 from absint.model.messages import GraphMessage, ValueInfoMessage
 from absint.questions.rows import OutputRows, proved
@@ -75,7 +75,7 @@ class Judging:
         author declares, then where rows have an axis for themselves, as the first one of inputs.
         """
         names = {one.name for one in self._rows}
-        if not names or any(names & c.formula.free_symbols for c, _ in found.left):
+        if not names or any(found.run.resizing.narrows_rows(c.formula) for c, _ in found.left):
             return 0
         outputs = [output for of in self.proved(found).values() for output in of]
         if not all(output.verdict in ("independent", "shared") for output in outputs):
@@ -121,7 +121,8 @@ class Judging:
             value = found.states[node][index]
             if not isinstance(value, Tensor) or value.shape.is_top:
                 return False
-            if any(value.shape[axis] is not symbol(text) for axis, text in axes.items()):
+            dims = {axis: const(int(text)) if text.isdecimal() else symbol(text) for axis, text in axes.items()}
+            if any(value.shape[axis] is not dim for axis, dim in dims.items()):
                 return False
         return True
 

@@ -10,13 +10,16 @@ from absint.jobs.dynamizing.finding import Found, Settled, narrowing
 from absint.jobs.dynamizing.repairing import Decided, numbers_of
 from absint.jobs.dynamizing.resizing import Resizing
 from absint.jobs.dynamizing.rewriting import Place, Rewriter
+from absint.lattices.logic.relation import eq
 from absint.lattices.terms.expr import Dim, Expr, symbol
 from absint.lattices.text.escapes import plain
 from absint.lattices.value import Tensor, Value
 from absint.program.limits import CHECK
+from absint.program.steps import LoopHead
 from absint.shapes.refinement import solved
 from absint.shapes.summaries import Inputs
 from absint.solution.analysed import Analysed
+from absint.solver.contracts.contract import Contract
 
 # Constants that equal an old size and that no requirement is about: the model runs at other sizes all the same.
 
@@ -37,6 +40,8 @@ class Silent(NamedTuple):
     old: int
     new: str
     problem: str
+    sizes: frozenset[str]
+    """The new symbols that it may hang on."""
 
 
 def silent(found: Found) -> Iterator[Silent]:
@@ -59,22 +64,21 @@ def silent(found: Found) -> Iterator[Silent]:
             if isinstance(dim, Expr) and found.run.resizing.varies(dim):
                 meant = _meaning(operation.op_type, number.const, dim, found.run.resizing.old(dim))
                 if meant is not None:
-                    yield Silent(node, operand, place, number.const, *meant)
+                    yield Silent(node, operand, place, number.const, *meant, dim.free_symbols)
 
 
 def coincident(analysed: Analysed, found: Found) -> Iterator[Silent]:
-    """The numbers of Expand, ConstantOfShape, Tile and Range that equal an old size, and may be this size: nothing
-    fails if they are, and an output gets another shape. Numbers in equal surroundings are tried once.
+    """The numbers of Expand, ConstantOfShape, Tile and Range, and trips, that equal an old size, and may be this size:
+    nothing fails if they are, and an output gets another shape. Numbers in equal surroundings are tried once.
     """
     sizes = found.run.resizing.sizes
     surroundings = _Surroundings(found)
     known: dict[object, bool] = {}
     for node, item in enumerate(found.run.nodes):
-        operation = item.operation
-        operand = _MAKES.get(operation.op_type) if operation is not None and not operation.domain else None
-        if operand is None or operand >= len(item.operands):
+        operand = 0 if isinstance(item.step, LoopHead) else _MAKES.get(item.operator)
+        if operand is None or operand >= len(item.operands) or item.operands[operand][0] < 0:
             continue
-        value = found.run.seen(node, found.states)[1][operand]
+        value = found.run.value(node, operand, found.states)
         for place, number in enumerate(numbers_of(value) or () if isinstance(value, Tensor) else ()):
             meant = [name for name, size in sizes.items() if number.const == size]
             for name in meant:
@@ -83,7 +87,7 @@ def coincident(analysed: Analysed, found: Found) -> Iterator[Silent]:
                     known[key] = len(known) >= _MOST_TRIED or _may_be(analysed, found, node, operand, place, name)
                 if known[key]:
                     why = "it may be a number of its own: nothing tells"
-                    yield Silent(node, operand, place, sizes[name], " or ".join(meant), why)
+                    yield Silent(node, operand, place, sizes[name], " or ".join(meant), why, frozenset(meant))
                     break
 
 
@@ -207,8 +211,14 @@ def causes(analysed: Analysed, found: Found) -> Iterator[Cause]:
             yield Cause(str(constraint.formula), node, at, fixed.reason)
 
 
-def baked(analysed: Analysed, settled: Settled, resizing: Resizing, rewriter: Rewriter) -> Iterator[Baked]:
-    """The constants that hold an old size, with what the rewriter makes of them."""
+def baked(
+    analysed: Analysed, settled: Settled, resizing: Resizing, rewriter: Rewriter, legal: Contract
+) -> Iterator[Baked]:
+    """The constants that hold an old size, with what the rewriter makes of them. `legal` is the contract of its copy: a
+    number that may be a size, of which the old one alone is legal, is this size and a number of its own.
+    """
+    required = {clause.relation for clause in legal.clauses}
+    held = {name for name, size in resizing.sizes.items() if eq(symbol(name), size) in required}
     found = settled.found
     places: dict[Place, None] = {(node, target.operand): None for node, target in found.targets.items()}
     places.update(dict.fromkeys(found.decided))
@@ -219,6 +229,8 @@ def baked(analysed: Analysed, settled: Settled, resizing: Resizing, rewriter: Re
             yield _item(analysed, place, where, old, new, how, problem)
     yield from _undecided(analysed, settled)
     for item in (*silent(found), *coincident(analysed, found)):
+        if item.sizes & resizing.sizes.keys() <= held:
+            continue
         place = item.node, item.operand
         told = _item(analysed, place, (item.place, False), str(item.old), item.new, "", item.problem)
         yield replace(told, is_open=True)
@@ -261,7 +273,7 @@ def _item(
     rule = item.operation.rule if item.operation is not None else None
     formals = rule.inputs if rule is not None else ()
     formal = formals[min(operand, len(formals) - 1)] if formals else f"input {operand}"
-    formal = "target" if item.operator == "Reshape" and operand == 1 else formal
+    formal = {("Reshape", 1): "target", ("Loop", 0): "trips"}.get((item.operator, operand), formal)
     at, is_size = where
     constant = analysed.program.names.get(item.operands[operand], "")
     text = f"shape({formal})[{at}]" if is_size else f"{formal}[{at}]"

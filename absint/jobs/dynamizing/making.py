@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from absint.jobs.rewriting.emitting import Emitter, NotWrittenError
-from absint.lattices.terms.expr import Expr
+from absint.jobs.rewriting.emitting import Array, Emitter, NotWrittenError
+from absint.lattices.terms.expr import ONE_EXPR, Expr
 
 if TYPE_CHECKING:
     from absint.jobs.dynamizing.resizing import Band, Recipe
@@ -26,8 +27,10 @@ class RecipeEmitter(Emitter):
         shape = self.numbers(made.dims, [len(made.dims)], np.dtype(np.int64))
         if made.band is not None:
             return self._node("Expand", [self._banded(made, made.band), shape], "band")
+        if columns := _columns(made):
+            return self._node("Concat", list(map(self.made, columns)), "table", axis=len(made.dims) - 1)
         # Runtimes add integers of 32 and 64 bits.
-        works_in = np.dtype(np.int64) if made.core.dtype.kind in "iu" and made.steps else made.core.dtype
+        works_in = np.dtype(np.int64) if made.steps else made.core.dtype
         found = self.constant(made.core.astype(works_in)) if made.start is None else self._number(made.start)
         for axis, step in made.steps.items():
             by = self._number(step) if isinstance(step, Expr) else self.constant(step.astype(np.int64))
@@ -55,3 +58,23 @@ class RecipeEmitter(Emitter):
         shape = [1] * len(made.dims)
         shape[axis] = -1
         return self._node("Reshape", [places, self.constant(np.array(shape, np.int64))], "places")
+
+
+def _columns(made: Recipe) -> list[Recipe]:
+    """A recipe for each place of the last axis, where nothing but the place decides what a step is: numbers that count
+    rows stand apart from others then.
+    """
+    last, width = len(made.dims) - 1, made.core.shape[-1] if made.core.ndim else 1
+    if width == 1 or last in made.steps or all(isinstance(step, Expr) for step in made.steps.values()):
+        return []
+    parts: list[Recipe] = []
+    for at in range(width):
+        steps: dict[int, Expr | Array] = {}
+        for axis, step in made.steps.items():
+            mine = step if isinstance(step, Expr) else np.unique(step[..., at])
+            if not isinstance(mine, Expr) and mine.size > 1:
+                return []
+            if isinstance(mine, Expr) or mine.any():
+                steps[axis] = mine
+        parts.append(replace(made, core=made.core[..., at : at + 1], dims=(*made.dims[:last], ONE_EXPR), steps=steps))
+    return parts

@@ -212,7 +212,7 @@ class Request:
         self.axes: dict[str, dict[int, str]] = {}
         """The new symbols, by input and axis."""
         self.outputs: dict[str, dict[int, str]] = {}
-        """The axes of outputs that are symbols, by name."""
+        """The axes of outputs that are symbols, or numbers that stay, by name."""
         places: dict[str, str] = {}
         if not any(axes.values()):
             raise UsageError("nothing to make dynamic: name an axis of an input and a symbol, as input[0]=batch")
@@ -258,20 +258,23 @@ class Request:
 def _of_output(
     analysed: Analysed, name: str, wanted: Mapping[int, str], sizes: Mapping[str, int]
 ) -> Iterator[tuple[int, str]]:
-    """The axes of an output, which must have the old sizes of symbols that inputs have."""
+    """The axes of an output, which must have the old sizes of symbols that inputs have, or be a number that stays."""
     value = analysed.values.get(name)
     if not isinstance(value, Tensor) or value.shape.is_top:
         raise UsageError(f"the output {plain(name)!r} has no shape with axes")
     dims = value.shape.dims
     for given, text in wanted.items():
         axis = given + len(dims) if given < 0 else given
-        if text not in sizes:
+        if text not in sizes and not text.isdecimal():
             raise UsageError(f"{name}[{given}]={text}: no axis of an input is {text}")
         if not 0 <= axis < len(dims):
             raise UsageError(f"{name}[{given}]: the output has {len(dims)} axes")
         dim = dims[axis]
-        if not isinstance(dim, Expr) or dim.const != sizes[text]:
-            raise UsageError(f"{name}[{given}]={text}: it is {dim}, and {text} is {sizes[text]}")
+        size = int(text) if text.isdecimal() else sizes[text]
+        if not isinstance(dim, Expr) or dim.const != size:
+            raise UsageError(
+                f"{name}[{given}]={text}: it is {dim}" + (f", and {text} is {size}" if text in sizes else "")
+            )
         yield axis, text
 
 

@@ -26,6 +26,7 @@ from absint.lattices.terms.polynomials import exact_quotient
 from absint.lattices.value import Tensor, Value
 from absint.program.graph import Program
 from absint.program.nodes import Operation
+from absint.program.steps import LoopExit
 from absint.shapes.analysis import ShapeAnalysis, interpret
 from absint.shapes.application import computed_of
 from absint.shapes.interpretation import Interpretation
@@ -102,6 +103,9 @@ class Repairing(ShapeAnalysis):
         self._decided: dict[int, dict[int, Decided]] = {}
         for (node, operand), decision in decided.items():
             self._decided.setdefault(node, {})[operand] = decision
+        for node, item in enumerate(program.nodes):
+            if isinstance(item.step, LoopExit) and item.step.head in self._decided:  # it reads what its head reads
+                self._decided[node] = self._decided[item.step.head]
         self._chosen = chosen
         self._read: dict[object, list[_Meaning]] = {}
         self._shapes: set[Shape] = set()
@@ -138,7 +142,7 @@ class Repairing(ShapeAnalysis):
     def _given(self, node: int, states: Sequence[State]) -> Sequence[State]:
         """The states with the decisions about the operands of a step of control flow."""
         found = list(states)
-        for operand, decision in self._decided[node].items():
+        for operand, decision in self._decided.get(node, {}).items():
             producer, index = self.nodes[node].operands[operand]
             state = list(found[producer])
             state[index] = changed(state[index], decision.elements, decision.dims) or state[index]

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _OTHERS: Final = (5, 12, 60)
 """Sizes that other symbols of a relation have where it is tried."""
+_MULTIPLES: Final = (2, 3, 5)
 
 
 class Resizing:
@@ -63,15 +64,32 @@ class Resizing:
             return False
         found = self._narrows.get(relation)
         if found is None:
-            found = self._narrows[relation] = self._fails(relation)
+            found = self._narrows[relation] = self._fails(relation, self._samples)
         return found
 
-    def _fails(self, relation: Relation) -> bool:
+    def bakes(self, relation: Relation) -> bool:
+        """It narrows, and fails at multiples of the old sizes too: it is more than a divisor that the model needs."""
+        multiples = [{name: size * by for name, size in self.sizes.items()} for by in _MULTIPLES]
+        return self.narrows(relation) and self._fails(relation, multiples)
+
+    def narrows_rows(self, relation: Relation) -> bool:
+        """It holds at the old sizes, and not with more rows."""
+        names = self.rows & relation.free_symbols
+        more = [{name: self.sizes[name] * by for name in names} for by in _MULTIPLES]
+        more += [{name: self.sizes[name] + 1 for name in names}]
+        return bool(names) and self._fails(relation, [{**self.sizes, **sizes} for sizes in more])
+
+    def holds_below(self, relation: Relation) -> bool:
+        """It holds at sizes that are not greater than the old ones, of which some are less."""
+        sizes = [{name: max(size - less, size // 2) for name, size in self.sizes.items()} for less in (1, 2, 1 << 20)]
+        return not self._fails(relation, sizes)
+
+    def _fails(self, relation: Relation, samples: Sequence[Mapping[str, int]]) -> bool:
         others = sorted(relation.free_symbols - self.sizes.keys())
         for size in _OTHERS:
             beside = {name: size + at for at, name in enumerate(others)}
             if relation.at({**beside, **self.sizes}) is YES and any(
-                relation.at({**beside, **sample}) is not YES for sample in self._samples
+                relation.at({**beside, **sample}) is not YES for sample in samples
             ):
                 return True
         return False
@@ -117,6 +135,8 @@ def _samples(sizes: Mapping[str, int]) -> Iterator[dict[str, int]]:
 # Constants whose shape carries an old size, as functions of the new one: what a table holds beyond its own values.
 
 
+_MOST_EXACT: Final = 1 << 24
+"""Floats of 32 bits hold whole numbers below it."""
 _OF_NOTE: Final = 1
 """Numbers up to this stand for themselves; a larger one may be an old size."""
 
@@ -183,7 +203,7 @@ class Tables:
         core = array[tuple(slice(0, 1) if axis in axes else slice(None) for axis in range(array.ndim))]
         if (array == core).all():
             return Recipe(core, new)
-        if array.dtype.kind in "iu":
+        if array.dtype.kind in "iu" or are_places(array, axes):
             made = self._stepping(array, core, axes, new)
             if made is not None:
                 return made
@@ -273,6 +293,17 @@ class Tables:
             assert isinstance(moved, Expr)
             return moved
         raise TableError(f"a band that begins at {offset}, which may be {slack} or a number of its own")
+
+
+def are_places(array: Array, axes: Sequence[int]) -> bool:
+    """Floats that count places along axes, by ones, or are the same; weights of two places may do so by chance."""
+    if array.dtype.kind != "f" or array.size == 0 or any(array.shape[axis] == 2 for axis in axes):
+        return False
+    wide = array.astype(np.float64)
+    if not (np.abs(wide) < _MOST_EXACT).all() or not (wide == np.round(wide)).all():
+        return False
+    steps = [(axis, np.diff(wide, axis=axis)) for axis in axes]
+    return all((abs(step) <= 1).all() and (step == step.take([0], at)).all() for at, step in steps if step.size)
 
 
 def _places(size: int, axis: int, rank: int) -> npt.NDArray[np.int64]:

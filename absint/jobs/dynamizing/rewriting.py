@@ -12,7 +12,7 @@ from onnx.numpy_helper import to_array
 
 from absint.jobs.dynamizing.making import RecipeEmitter
 from absint.jobs.dynamizing.repairing import numbers_of
-from absint.jobs.dynamizing.resizing import Resizing, TableError, Tables, evaluated
+from absint.jobs.dynamizing.resizing import Resizing, TableError, Tables, are_places, evaluated
 from absint.jobs.rewriting.emitting import NotWrittenError
 from absint.jobs.rewriting.folding import INITIALISERS_ALONE, copied
 from absint.lattices.terms.expr import Expr, Symbol, const
@@ -94,7 +94,7 @@ class Constants:
             raise TableError(f"its elements cannot be read ({type(error).__name__})") from None
 
     def may_vary(self, operand: Operand, axis: int) -> bool:
-        """The elements may be a function of the size of an axis: they are alike along it, integers, or two values."""
+        """The elements may be a function of the size of an axis: alike along it, integers, places, or two values."""
         key = operand, axis
         if key not in self._fixed:
             self._fixed[key] = not self._varies(operand, axis)
@@ -105,7 +105,7 @@ class Constants:
             array = self.array(operand)
         except TableError:
             return False
-        if array.dtype.kind in "iub" or axis >= array.ndim:
+        if axis >= array.ndim or array.dtype.kind in "iub" or are_places(array, [axis]):
             return array.ndim > axis
         if array.size == 0 or (array == array.take([0], axis)).all():
             return array.size > 0

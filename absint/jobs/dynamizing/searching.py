@@ -17,14 +17,14 @@ by `choosing`, and a target that is left open is no candidate here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Final
 
 from absint.jobs.dynamizing.alignment import ManyReadingsError, readings
 from absint.jobs.dynamizing.repairing import Repairing, changed, numbers_of
 from absint.jobs.dynamizing.resizing import SEVERAL, BakedError, Change, Fixed
 from absint.lattices.logic.relation import eq
-from absint.lattices.terms.expr import Dim, Expr
+from absint.lattices.terms.expr import Dim, Expr, symbol
 from absint.lattices.value import Tensor
 from absint.program.nodes import Operation
 from absint.program.steps import IfJoin, LoopExit, LoopHead, Operand, ScanHead, Step
@@ -88,7 +88,9 @@ class Search:
             changes: list[Change] = []
             try:
                 for change in found:
-                    changes += self._resolved(change)
+                    more = self._resolved(change)
+                    if not any(_is_other(one, two) for one in more for two in changes):  # else in the next round
+                        changes += more
             except BakedError as error:
                 if error.fixed.reason == SEVERAL:  # what explains it next would be a guess too
                     raise
@@ -180,6 +182,19 @@ class Search:
                     for variant in self._resizing.variants(size, dim, last=here):
                         if variant is not dim and (not here or variant is size) and is_size(variant):
                             yield Change(node, operand, axis, variant, is_size=True)
+
+    def starts(self, head: int, names: Collection[str]) -> Iterator[Change]:
+        """The sizes of constants that a loop begins with, and its trips, that were the size of one of the symbols."""
+        olds = {symbol(name): self._resizing.old(symbol(name)) for name in names & self._resizing.sizes.keys()}
+        for operand, producer in enumerate(self.run.nodes[head].operands):
+            value = self.run.value(head, operand, self._states) if self._is_constant(producer) else None
+            if not isinstance(value, Tensor) or value.shape.is_top or operand == 1:
+                continue
+            dims = value.shape.dims if operand else (numbers_of(value) or ())
+            for place, dim in enumerate(dims):
+                for name, old in olds.items():
+                    if dim is old and (not operand or self._may_vary(producer, place)):
+                        yield Change(head, operand, place, name, is_size=operand > 0)
 
     # A size of a computed value
 
@@ -343,7 +358,14 @@ class Search:
             return True
         if self._resizing.old(dim) is not self._resizing.old(size) or not self._resizing.varies(dim):
             return False
-        return None if not isinstance(dim, Expr) or self._resizing.narrows(eq(dim, size)) else True
+        if not isinstance(dim, Expr) or not self._resizing.narrows(eq(dim, size)):
+            return True if isinstance(dim, Expr) else None
+        return None if self._resizing.holds_below(eq(dim, size)) else False
+
+
+def _is_other(one: Change, two: Change) -> bool:
+    """Both change the same number or size, and not alike."""
+    return one[:3] == two[:3] and one.is_size is two.is_size and one.value is not two.value
 
 
 def is_size(number: Expr) -> bool:

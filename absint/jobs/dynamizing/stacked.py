@@ -18,6 +18,7 @@ import numpy as np
 
 from absint.errors import UsageError
 from absint.packages import is_installed
+from absint.questions.rows.answer import QUANTISERS
 from absint.runs.pool import kept
 from absint.runs.process import ProcessError
 from absint.runs.run import SECONDS, feeds_for, in_one_line
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
     Outputs = Mapping[str, object]
 
 _ROWS: Final = 3
-_WHOLE: Final = ("DynamicQuantizeLinear", "DynamicQuantizeMatMul", "DynamicQuantizeLSTM")
-"""Operators that round each row by the range of all."""
 _TOLERANCE, _OF_HALVES = 1e-3, 2e-2
 _OTHER_SIZES: Final = (4, 12, 1)
 """Sizes that symbols of the model have in the runs."""
@@ -79,7 +78,7 @@ class Stacking:
         if any(len(places) > 1 for places in self._axes.values()):
             return "an input has it twice"
         operators = {item.operation.op_type for item in self._analysed.nodes if item.operation is not None}
-        whole = sorted(operators & set(_WHOLE))
+        whole = sorted(operators & set(QUANTISERS))
         return f"{whole[0]} rounds each row by the range of all" if whole else ""
 
     def compared(self, copy: bytes) -> Compared:

@@ -78,7 +78,7 @@ def _reason(
     if keeps is not bool:
         return "from here on rows depend on their number, or on how many there are"
     if rule_of(node.operation) is None:
-        return "no rule says what it does with rows"
+        return _MIXERS.get(node.operation.op_type, "no rule says what it does with rows")
     texts = []
     for _, operand in known:
         claims = _of(operand, states)
@@ -100,6 +100,16 @@ Verdict = Literal["independent", "by position", "shared", "mixes", "unknown"]
 
 _SECONDS: Final = 10.0
 """For the greatest number of rows that is legal."""
+
+QUANTISERS: Final = ("DynamicQuantizeLinear", "DynamicQuantizeMatMul", "DynamicQuantizeLSTM")
+"""Operators that round each row by the range of all."""
+_FINDERS: Final = ("NonMaxSuppression", "NonZero", "Unique")
+_MIXERS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(QUANTISERS, "it rounds each row by the range of all"),
+    **dict.fromkeys(_FINDERS, "it lists what it finds in all rows one after the other"),
+    "Tokenizer": "it pads each row to the longest of all",
+}
+"""Why operators without a rule have none."""
 
 _AXIS: Final = re.compile(r"(.*)\[\s*(-?[0-9]+)\s*\]\s*", re.DOTALL)
 

@@ -280,8 +280,8 @@ def test_exit_codes(text: str, code: int, tmp_path: Path, capsys: pytest.Capture
     document = json.loads(capsys.readouterr().out)
     assert document["schema"] == "absint.rows/1"
     assert document["axes"] == [{"input": "x", "axis": 0}]
-    triton = "triton", "# max_batch_size: N  # any number is proved", "max_batch_size: 0  # y is "
-    bentoml = "bentoml", "batchable: true\nbatch_dim: [0, 0]", "batchable: false  # y is "
+    triton = "triton", "# max_batch_size: N  # any number is proved", "max_batch_size: 0  # rows of y "
+    bentoml = "bentoml", "batchable: true\nbatch_dim: [0, 0]", "batchable: false  # rows of y "
     for form, good, bad in (triton, bentoml):
         assert run(["rows", str(path), "--format", form, *options]) == code
         assert capsys.readouterr().out.startswith(bad if code else good)
@@ -297,8 +297,8 @@ def test_rows_of_two_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert run(both) == 1
     lines = capsys.readouterr().out.splitlines()
     assert [line.partition(": ")[2] for line in lines if "stay apart" in line] == [
-        "rows along images stay apart in 2 of 2 outputs",
-        "rows along queries stay apart in 1 of 2 outputs",
+        "rows along images stay apart in 2 of 2 outputs: requests may be stacked",
+        "rows along queries stay apart in 1 of 2 outputs: requests must not be stacked",
     ]
     assert run([*both, "--format", "json"]) == 1
     document = json.loads(capsys.readouterr().out)
@@ -347,3 +347,31 @@ def test_batches_that_are_too_large(
     onnx.save(model("net (float[n, 4] x) => (float[n, 4] y) { y = Relu(x) }"), path)
     assert run(["rows", str(path), *options]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_many_outputs_are_told_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = [f"y{at}" for at in range(12)]
+    nodes = "".join(f" {name} = Relu(x)" for name in names[:-1])
+    outputs = ", ".join(f"float[n, 4] {name}" for name in names)
+    onnx.save(model(f"net (float[n, 4] x) => ({outputs}) {{{nodes} y11 = Softmax<axis = 0>(x) }}"), tmp_path / "m.onnx")
+    assert run(["rows", str(tmp_path / "m.onnx"), "--no-run"]) == 3
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].endswith("stay apart in 11 of 12 outputs: whether requests may be stacked is not known")
+    start = lines.index("outputs")
+    assert [line.split() for line in lines[start + 1 : start + 3]] == [
+        ["y0,", "y1,", "y2", "and", "8", "more", "independent,", "axis", "0"], ["y11", "unknown"],
+    ]  # fmt: skip
+    assert "where rows may meet" in lines
+
+
+@pytest.mark.parametrize(
+    ("nodes", "reason"),
+    [
+        ("y, s, z = DynamicQuantizeLinear(x)", "it rounds each row by the range of all"),
+        ("y = NonZero(x)", "it lists what it finds in all rows one after the other"),
+    ],
+)
+def test_operators_that_mix_say_why(nodes: str, reason: str) -> None:
+    kind = "uint8" if "s, z" in nodes else "int64"
+    found = absint.analyze(model(f"net (float[n, 4] x) => ({kind}[a, b] y) {{ {nodes} }}")).rows(run=False)
+    assert [output.meeting.reason for output in found.outputs if output.meeting] == [reason]

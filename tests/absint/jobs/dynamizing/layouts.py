@@ -8,16 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
+from pathlib import Path
 from typing import Final
 
 import numpy as np
 import onnx
 
-from tests.absint.jobs.dynamizing.models import Array, ints, node, static
+from tests.absint.jobs.dynamizing.models import Array, ints, node, run, static
 
 STEPS, HEADS, WIDTH = 3, 2, 8
 
 Layout = Callable[[int], onnx.ModelProto]
+_OTHERS: Final = (1, 2, 4, 5)
+"""Sizes at which a copy is held against the author's model."""
 
 
 def floats(*shape: int) -> Array:
@@ -234,3 +237,15 @@ def random_layout(seed: int, b: int) -> tuple[onnx.ModelProto, int]:
 
 def _sizes(axes: Sequence[Factors], b: int) -> list[int]:
     return [prod(b if factor == "b" else int(factor) for factor in factors) for factors in axes]
+
+
+def check(layout: Layout, path: Path) -> None:
+    """The copy gives what the author's model gives, at other sizes too."""
+    copy = path.read_bytes()
+    for size in _OTHERS:
+        truth = layout(size)
+        shape = [dim.dim_value for dim in truth.graph.input[0].type.tensor_type.shape.dim]
+        x = np.random.default_rng(size).standard_normal(shape).astype(np.float32)
+        (expected,), (given,) = run(truth.SerializeToString(), {"x": x}), run(copy, {"x": x})
+        assert given.shape == expected.shape, size
+        np.testing.assert_allclose(given, expected, rtol=1e-3, atol=1e-4)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import onnx
 import pytest
 
 import absint
 from absint.jobs.dynamizing.dynamize import Dynamized
-from tests.absint.jobs.dynamizing.layouts import LAYOUTS, Drawing, Layout, random_layout
-from tests.absint.jobs.dynamizing.models import run
+from absint.lattices.text.sheets import Line
+from absint.show.dynamizing import report
+from tests.absint.jobs.dynamizing.layouts import LAYOUTS, Drawing, check, random_layout
+from tests.absint.jobs.dynamizing.models import ints, node, static
 
-OTHERS = (1, 2, 4, 5)
 SLOW = {("windows", 1)}
 """So many readings that not all are followed."""
 CASES = [(name, old) for name in LAYOUTS for old in (1, 2, 3) if (name, old) not in SLOW]
@@ -24,18 +24,6 @@ def dynamized(name: str, old: int, path: Path, *, named: bool = False) -> Dynami
     if named:
         axes["y"] = {1 if name == "time_first" else 0: "batch"}
     return absint.dynamize(LAYOUTS[name](old), axes, path, fix=True)
-
-
-def check(layout: Layout, path: Path) -> None:
-    """The copy gives what the author's model gives, at other sizes too."""
-    copy = path.read_bytes()
-    for size in OTHERS:
-        truth = layout(size)
-        shape = [dim.dim_value for dim in truth.graph.input[0].type.tensor_type.shape.dim]
-        x = np.random.default_rng(size).standard_normal(shape).astype(np.float32)
-        (expected,), (given,) = run(truth.SerializeToString(), {"x": x}), run(copy, {"x": x})
-        assert given.shape == expected.shape, size
-        np.testing.assert_allclose(given, expected, rtol=1e-3, atol=1e-4)
 
 
 @pytest.mark.parametrize(("name", "old"), CASES)
@@ -110,3 +98,17 @@ def attention_over_steps(steps: int, axis: int) -> onnx.ModelProto:
     mixed = g.turned(g.add("MatMul", scores, heads), 1, 0, 2)
     shape = [1] * axis + [steps, 6]
     return g.model(g.reshape(mixed, *shape), shape, shape)
+
+
+def test_an_old_size_of_one_does_not_tell_what_a_one_is(tmp_path: Path) -> None:
+    """`view(1, -1)` at a batch of 1: rows stay apart on an axis of their own, and in blocks of the other one."""
+    model = static([node("Reshape", "x flat", "y")], {"x": [1, 4, 3]}, {"y": [1, 12]}, {"flat": ints(1, -1)})
+    for given, shape in (({}, "[batch, 12]"), ({"y": {0: "batch"}}, "[batch, 12]"), ({"y": {0: "1"}}, "[1, 12*batch]")):
+        path = tmp_path / "dynamic.onnx"
+        found = absint.dynamize(model, {"x": {0: "batch"}, **given}, path, fix=True)
+        assert str(absint.analyze(path).shapes["y"]) == shape
+        assert found.habitual is not bool(given)
+        told = " ".join(part.text for part in report(found) if isinstance(part, Line))
+        assert ("y[0]=1 says that it stays 1" in told) is not bool(given)
+    with pytest.raises(absint.UsageError, match=r"y\[0\]=2: it is 1"):
+        absint.dynamize(model, {"x": {0: "batch"}, "y": {0: "2"}})
