@@ -115,11 +115,12 @@ class Session:
 
 
 def plain_options() -> onnxruntime.SessionOptions:
-    """No optimisations, no messages, one thread."""
+    """No optimisations, no packed weights, no messages, one thread."""
     import onnxruntime as ort
 
     options = ort.SessionOptions()
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.add_session_config_entry("session.disable_prepacking", "1")  # packed weights give other last bits
     options.log_severity_level = 4
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     return options
