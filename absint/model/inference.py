@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
     Kind = TypeVar("Kind", bound=Message)
 
-LARGE: Final = 1 << 12
-"""Bytes from which a tensor is left without its data."""
+LARGE: Final = 1 << 14
+"""Bytes from which a tensor is left without its data: so many elements, in whatever encoding, are no contents."""
 
 _CONTENTS: Final = frozenset(
     field.number for field in TensorProto.DESCRIPTOR.fields if field.name.endswith("_data") and not field.message_type

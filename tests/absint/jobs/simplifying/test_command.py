@@ -138,6 +138,20 @@ def test_weights_that_a_runtime_may_pack_give_the_same_bits(capsys: pytest.Captu
     assert (code, "  nodes         2 -> 1" in out, "every output is bit-equal" in out) == (0, True, True)
 
 
+def test_positions_in_a_table_of_a_thousand(capsys: pytest.CaptureFixture[str]) -> None:
+    """Their elements are contents, so the outline of a copy has them too."""
+    text = """<ir_version: 10, opset_import: ["": 18]> g (float[N, M] x) => (float[N, K] y)
+        <int64[1] zero = {0}, int64[1] one = {1}> {
+        i = Identity(x)  shape = Shape<start = 1>(i)  at = Slice(table, zero, shape, one)
+        row = Cast<to = 1>(at)  y = Add(i, row) }"""
+    model = parser.parse_model(text)
+    table = numpy_helper.from_array(np.arange(1000, dtype=np.int64).reshape(1, -1), "table")
+    model.graph.node.insert(0, onnx.helper.make_node("Constant", [], ["table"], value=table))
+    onnx.save(model, "w.onnx")
+    code, out, _ = said(capsys, "w.onnx", "-o", "out.onnx")
+    assert (code, "stay as they are" in out, "nodes         5 -> 4" in out) == (0, False, True)
+
+
 def test_weights_are_copied_once(monkeypatch: pytest.MonkeyPatch) -> None:
     model = parser.parse_model(TEXT.replace("Relu(z)", "MatMul(z, w)"))
     model.graph.initializer.append(numpy_helper.from_array(np.ones((512, 1024), np.float32), "w"))
