@@ -10,6 +10,7 @@ import z3
 from hypothesis import given, settings
 
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, ge
+from absint.lattices.terms.evaluation import is_any_function
 from absint.lattices.terms.expr import integer_symbol, symbol
 from absint.lattices.text import parse_relation
 from absint.solver.constraints import Constraint, ConstraintSet, PossibleFailure
@@ -122,6 +123,8 @@ def test_a_binding_is_a_model_where_every_constraint_holds(constraints: Constrai
     for binding in FIXED:
         defined = []
         for c in constraints:
+            if is_any_function(c.formula):
+                continue
             try:
                 truth = c.formula.evaluate(binding)
             except (ArithmeticError, ValueError):  # divides by zero, or open

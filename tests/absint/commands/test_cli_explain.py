@@ -67,7 +67,7 @@ def test_an_explanation_as_json(capsys: pytest.CaptureFixture[str]) -> None:
         (["z[0]", "--element", "0"], "give an axis or an element, not both"),
         (["z", "y"], "y: unexpected after z, one value at a time"),
         (["z", "0"], "0: unexpected after z: write z[0]"),
-        (["z", "--axis", "0"], "No such option '--axis'. (see absint explain --help)"),
+        (["z", "--axis", "0"], "No such option '--axis'. Did you mean '--analysis'? (see absint explain --help)"),
         ([], "Missing argument 'VALUE'. (see absint explain --help)"),
     ],
 )

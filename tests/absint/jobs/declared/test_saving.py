@@ -398,6 +398,6 @@ def test_a_declaration_that_is_damaged_and_that_no_analysis_reads(tmp_path: Path
     assert str(result.shapes["y"]) == "[N]"
     with pytest.raises(ModelError, match="not an ONNX model, or truncated"):
         result.save_annotated(target)
-    with pytest.raises(ModelError, match=r"^a type in value_info does not parse as protobuf .*: the file is damaged$"):
+    with pytest.raises(ModelError, match="not an ONNX model, or truncated"):
         result.freeze({"N": 1})
     assert not target.exists()
