@@ -151,7 +151,7 @@ def dynamize(
         at_old_sizes = variant(mended.model, request.sizes)
         differing = (*_differing(static, at_old_sizes), *_other_elements(static, at_old_sizes, mended))
         legal = contract(after, limits)
-        listed = tuple(baked(static, settled, resizing, mended, legal))
+        listed = tuple(baked(static, settled, resizing, mended, legal, constants.may_vary, request.promised))
         compared = judging.compared(found) if fix else {}
         open_ = [item for _, item in found.left if item is not None]
         refusal = _refusal(listed, open_, compared, _hint(request, static.outputs)) if fix else ""

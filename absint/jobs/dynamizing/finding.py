@@ -9,7 +9,7 @@ from typing import Final, Protocol
 
 from absint.jobs.dynamizing.preparing import overridable
 from absint.jobs.dynamizing.repairing import LEFT_OPEN, Choice, Decided, Repairing, Target
-from absint.jobs.dynamizing.resizing import BakedError, Change, Fixed, Resizing
+from absint.jobs.dynamizing.resizing import GIVEN_UP, BakedError, Change, Fixed, Resizing
 from absint.jobs.dynamizing.searching import MayVary, Search
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import Relation
@@ -27,7 +27,8 @@ from absint.solver.constraints import Constraint
 
 MAX_ROUNDS: Final = 1000
 Failures = tuple[int, int]
-HOPELESS: Final = Fixed(-1, "the search was given up")
+Decisions = Mapping[tuple[int, int], Decided]
+HOPELESS: Final = Fixed(-1, GIVEN_UP)
 _MOST_STARTS: Final = 12
 """Sizes and trips of one loop that are tried together."""
 MAX_TRIALS: Final = 20_000
@@ -80,9 +81,10 @@ def find(
     may_vary: MayVary,
     trials: Budget,
     hopeless: Collection[tuple[int, Relation]] = (),
+    first: Decisions | None = None,
 ) -> Found:
-    """The decisions that let the model run at other sizes. No cause is sought for `hopeless` requirements of nodes."""
-    decided: dict[tuple[int, int], Decided] = {}
+    """The decisions, beside the `first`, that let the model run at other sizes. None is sought for the `hopeless`."""
+    decided = deciding(first or {})
     refused: dict[int, Fixed] = {}
     facts = Facts([*analysed.declared_premises, *analysed.assumptions])
     fed = frozenset({*analysed.input_nodes.values(), *overridable(analysed).values()})
@@ -151,13 +153,9 @@ def _looped(
     return False
 
 
-def _left_by(
-    analysed: Analysed, run: Repairing, decided: Mapping[tuple[int, int], Decided], changes: Sequence[Change]
-) -> int:
+def _left_by(analysed: Analysed, run: Repairing, decided: Decisions, changes: Sequence[Change]) -> int:
     """The number of requirements that are left after further decisions."""
-    new = {place: Decided(dict(each.elements), dict(each.dims)) for place, each in decided.items()}
-    _decide(new, changes, run.resizing)
-    changed = run.deciding(new)
+    changed = run.deciding(deciding(decided, changes))
     states = solved(analysed.lowered, changed, CHECK)
     return len(narrowing(analysed, changed, states)) if states else 1 << 20
 
@@ -182,6 +180,14 @@ def _decide(decided: dict[tuple[int, int], Decided], changes: Sequence[Change], 
         new = new or values.get(change.place) is not change.value
         values[change.place] = change.value
     return new
+
+
+def deciding(decided: Decisions, changes: Sequence[Change] = ()) -> dict[tuple[int, int], Decided]:
+    """A copy of the decisions, with further ones."""
+    found = {place: Decided(dict(each.elements), dict(each.dims)) for place, each in decided.items()}
+    for change in changes:
+        _values(found.setdefault((change.node, change.operand), Decided()), change)[change.place] = change.value
+    return found
 
 
 def _values(decision: Decided, change: Change) -> dict[int, Expr]:

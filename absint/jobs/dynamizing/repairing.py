@@ -26,7 +26,7 @@ from absint.lattices.terms.polynomials import exact_quotient
 from absint.lattices.value import Tensor, Value
 from absint.program.graph import Program
 from absint.program.nodes import Operation
-from absint.program.steps import LoopExit
+from absint.program.steps import LoopExit, Operand
 from absint.shapes.analysis import ShapeAnalysis, interpret
 from absint.shapes.application import computed_of
 from absint.shapes.interpretation import Interpretation
@@ -106,7 +106,7 @@ class Repairing(ShapeAnalysis):
         for node, item in enumerate(program.nodes):
             if isinstance(item.step, LoopExit) and item.step.head in self._decided:  # it reads what its head reads
                 self._decided[node] = self._decided[item.step.head]
-        self._chosen = chosen
+        self.chosen = chosen
         self._read: dict[object, list[_Meaning]] = {}
         self._shapes: set[Shape] = set()
         self._sizes: set[Expr] = set()
@@ -129,7 +129,7 @@ class Repairing(ShapeAnalysis):
 
     def deciding(self, decided: Mapping[tuple[int, int], Decided]) -> Repairing:
         """The same analysis under other decisions."""
-        return Repairing(self._program, self.inputs, self.resizing, decided, self._chosen, self._facts, self.fed)
+        return Repairing(self._program, self.inputs, self.resizing, decided, self.chosen, self._facts, self.fed)
 
     def transfer(self, node: int, states: Sequence[State]) -> State:
         found = self._interpret(self, node, states)
@@ -148,6 +148,11 @@ class Repairing(ShapeAnalysis):
             state[index] = changed(state[index], decision.elements, decision.dims) or state[index]
             found[producer] = tuple(state)
         return found
+
+    def is_constant(self, operand: Operand) -> bool:
+        """No caller feeds it, and nothing computes it."""
+        node = operand[0]
+        return node >= 0 and node not in self.fed and not self.nodes[node].operands and self.nodes[node].step is None
 
     def is_open(self, node: int, operand: int) -> bool:
         """The operand is a target that is left as it is, whatever a search would like it to be."""
@@ -208,7 +213,7 @@ class Repairing(ShapeAnalysis):
         found = self._with_decided(node, operand, operation, dims, numbers, self._read[key])
         if not found:
             return None
-        if self._chosen.get(key) == LEFT_OPEN:
+        if self.chosen.get(key) == LEFT_OPEN:
             self.left_open.setdefault(key, {})[node] = None
             return None
         if (node, key) not in self._made:  # later its own output is among the shapes
@@ -225,7 +230,7 @@ class Repairing(ShapeAnalysis):
         key: object,
     ) -> Target:
         """The target as the chosen one of its meanings says."""
-        chosen = self._chosen.get(key)
+        chosen = self.chosen.get(key)
         found = sorted(found, key=self._unlike)
         meaning = next((each for each in found if each.changed == chosen), found[0])
         meant, sizes = meaning

@@ -79,6 +79,11 @@ class Resizing:
         more += [{name: self.sizes[name] + 1 for name in names}]
         return bool(names) and self._fails(relation, [{**self.sizes, **sizes} for sizes in more])
 
+    def has_room(self, relation: Relation) -> bool:
+        """It holds at sizes that are a little larger, as the end of a long table does: the old ones are not its all."""
+        sizes = [{**self.sizes, name: size + more} for name, size in self.sizes.items() for more in (1, 2)]
+        return not self._fails(relation, sizes)
+
     def holds_below(self, relation: Relation) -> bool:
         """It holds at sizes that are not greater than the old ones, of which some are less."""
         sizes = [{name: max(size - less, size // 2) for name, size in self.sizes.items()} for less in (1, 2, 1 << 20)]
@@ -337,6 +342,14 @@ def _number(expr: Expr, sizes: Mapping[str, int]) -> int:
 
 
 SEVERAL: Final = "more than one of its numbers may be the size"
+GIVEN_UP: Final = "the search was given up"
+CONTROL_FLOW: Final = "control flow needs the size"
+BY_BRANCH: Final = "a branch gives a constant of this size"
+FROM_CONTROL_FLOW: Final = "the size comes from control flow"
+ITERATES: Final = "the size changes from one iteration to the next"
+TOO_FAR: Final = "the size comes from too far away"
+UNSURE: Final = frozenset({SEVERAL, GIVEN_UP, CONTROL_FLOW, BY_BRANCH, FROM_CONTROL_FLOW, ITERATES, TOO_FAR})
+"""The reasons that end a search, and do not show that no constant explains a size."""
 
 
 class Change(NamedTuple):

@@ -22,7 +22,18 @@ from typing import Final
 
 from absint.jobs.dynamizing.alignment import ManyReadingsError, readings
 from absint.jobs.dynamizing.repairing import Repairing, changed, numbers_of
-from absint.jobs.dynamizing.resizing import SEVERAL, BakedError, Change, Fixed
+from absint.jobs.dynamizing.resizing import (
+    BY_BRANCH,
+    CONTROL_FLOW,
+    FROM_CONTROL_FLOW,
+    GIVEN_UP,
+    ITERATES,
+    SEVERAL,
+    TOO_FAR,
+    BakedError,
+    Change,
+    Fixed,
+)  # fmt: skip
 from absint.lattices.logic.relation import eq
 from absint.lattices.terms.expr import Dim, Expr, symbol
 from absint.lattices.value import Tensor
@@ -33,7 +44,7 @@ from absint.shapes.interpretation import Budget
 from absint.shapes.summaries import Inputs, RuleSummary, State
 
 _DEEPEST: Final = 40
-_LISTS: Final = {
+LISTS: Final = {
     "Reshape": (1,), "Expand": (1,), "Tile": (1,), "Resize": (1, 2, 3), "Slice": (1, 2, 3, 4), "Pad": (1, 3),
     "ConstantOfShape": (0,), "Squeeze": (1,), "Unsqueeze": (1,), "Split": (1,), "TopK": (1,),
 }  # fmt: skip
@@ -66,7 +77,7 @@ class Search:
         self._left -= 1
         self._budget.left -= 1
         if self._left < 0 or self._budget.left < 0:
-            raise BakedError(-1, "the search was given up")
+            raise BakedError(-1, GIVEN_UP)
         return tried(self.run, gate, operation, inputs)
 
     # A requirement
@@ -77,7 +88,7 @@ class Search:
         Raises BakedError if there are none.
         """
         if self.run.nodes[node].operation is None:
-            raise BakedError(node, "control flow needs the size")
+            raise BakedError(node, CONTROL_FLOW)
         self._left = MAX_TRIALS
         banned: set[tuple[int, int, bool, Expr]] = set()
         first: BakedError | None = None
@@ -146,13 +157,7 @@ class Search:
         """Numbers come before sizes of constants, and these before computed ones."""
         if not change.is_size:
             return 0
-        return 1 if self._is_constant(self.run.nodes[node].operands[change.operand]) else 2
-
-    def _is_constant(self, operand: Operand) -> bool:
-        if operand[0] < 0 or operand[0] in self.run.fed:
-            return False
-        item = self.run.nodes[operand[0]]
-        return not item.operands and item.step is None
+        return 1 if self.run.is_constant(self.run.nodes[node].operands[change.operand]) else 2
 
     def _sizes(self, inputs: Inputs) -> list[Expr]:
         """The changed sizes of the inputs, and numbers in them."""
@@ -175,7 +180,7 @@ class Search:
                     for variant in self._resizing.variants(size, number, last=here):
                         if variant is not number:
                             yield Change(node, operand, place, variant, is_size=False)
-            if operand in _LISTS.get(self.run.nodes[node].operator, ()):
+            if operand in LISTS.get(self.run.nodes[node].operator, ()):
                 continue
             for axis, dim in enumerate(value.shape):
                 for size in wanted:
@@ -187,7 +192,7 @@ class Search:
         """The sizes of constants that a loop begins with, and its trips, that were the size of one of the symbols."""
         olds = {symbol(name): self._resizing.old(symbol(name)) for name in names & self._resizing.sizes.keys()}
         for operand, producer in enumerate(self.run.nodes[head].operands):
-            value = self.run.value(head, operand, self._states) if self._is_constant(producer) else None
+            value = self.run.value(head, operand, self._states) if self.run.is_constant(producer) else None
             if not isinstance(value, Tensor) or value.shape.is_top or operand == 1:
                 continue
             dims = value.shape.dims if operand else (numbers_of(value) or ())
@@ -203,11 +208,11 @@ class Search:
         if not change.is_size:
             return [change]
         operand = self.run.nodes[change.node].operands[change.operand]
-        if self._is_constant(operand):
+        if self.run.is_constant(operand):
             if isinstance(self.run.nodes[change.node].step, IfJoin):
-                raise BakedError(change.node, "a branch gives a constant of this size")
+                raise BakedError(change.node, BY_BRANCH)
             if not self._is_of(change, operand):
-                raise BakedError(change.node, "the size changes from one iteration to the next")
+                raise BakedError(change.node, ITERATES)
             if not self._may_vary(operand, change.place):
                 raise BakedError(operand[0], "it is a table of values of its own")
             return [change]
@@ -233,7 +238,7 @@ class Search:
         if item.operation is None:
             raise BakedError(node, "it is not known where the size comes from")
         if depth > _DEEPEST:
-            raise BakedError(node, "the size comes from too far away")
+            raise BakedError(node, TOO_FAR)
         known = self._failed.get((operand, axis, size))
         if known is not None:
             raise BakedError(*known)
@@ -270,7 +275,7 @@ class Search:
             numbers = numbers_of(trips) if isinstance(trips, Tensor) else None
             if axis == 0 and numbers and numbers[0] is self._resizing.old(size):
                 return [Change(step.head, 0, 0, size, is_size=False)]
-        raise BakedError(node, "the size comes from control flow")
+        raise BakedError(node, FROM_CONTROL_FLOW)
 
     def _giving(
         self, node: int, operation: Operation, inputs: Inputs, index: int, axis: int, size: Expr

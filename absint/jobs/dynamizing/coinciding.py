@@ -1,0 +1,275 @@
+"""Numbers that may be an old size though nothing fails if they stay: the copy would run, and might give another answer.
+
+A number of Expand, ConstantOfShape, Tile or Range, or of the trips of a loop, is taken for a size, and the search goes
+on from there: what then needs the old size elsewhere is led back to further constants, such as the trips of a second
+loop that are joined with those of the first. The number may be a size unless a requirement is left for which there is
+no constant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from itertools import combinations
+from typing import Final, NamedTuple
+
+from absint.jobs.dynamizing.finding import MAX_TRIALS, Found, deciding, find
+from absint.jobs.dynamizing.repairing import numbers_of
+from absint.jobs.dynamizing.resizing import UNSURE, Change, Resizing
+from absint.jobs.dynamizing.searching import LISTS, MayVary
+from absint.lattices.terms.division import floordiv
+from absint.lattices.terms.expr import ONE_EXPR, Dim, Expr, const, mul, sole_atom, symbol
+from absint.lattices.value import Tensor, Value
+from absint.program.steps import LoopHead, Operand
+from absint.questions.proofs.proof import upstream
+from absint.shapes.interpretation import Budget
+from absint.shapes.summaries import Inputs
+from absint.solution.analysed import Analysed
+
+_MAKES: Final = {
+    "Expand": 1, "ConstantOfShape": 0, "Tile": 1, "Range": 1, "Pad": 1, "TopK": 1, "OneHot": 1, "Split": 1,
+}  # fmt: skip
+"""Operators that make a size of a number, and the operand that holds it."""
+_TUPLES: Final = ("GatherND", "ScatterND")
+"""Operators whose second operand has places of the data along its last axis."""
+_COUNTS: Final = ("Loop", "Range")
+"""Operators of which one more trip or number changes more than a size that is broadcast."""
+_MOST_TRIED: Final = 256
+"""Numbers that are tried as sizes; more are taken to be undecided."""
+_READ_BY: Final = {"Slice": 2, "Resize": 3, "Gather": 1}
+"""Operators with a number that may be a size of their data, and the operand that holds it."""
+
+
+class Silent(NamedTuple):
+    """A number that may be a size."""
+
+    node: int
+    operand: int
+    place: int
+    old: int
+    new: str
+    problem: str
+    sizes: frozenset[str]
+    """The new symbols that it may hang on."""
+    is_size: bool = False
+    """It is a size of a constant, and the place is an axis."""
+
+
+def silent(found: Found) -> Iterator[Silent]:
+    """The numbers of Slice, Resize and Gather that may belong to a size which became a symbol."""
+    for node, item in enumerate(found.run.nodes):
+        operation = item.operation
+        operand = _READ_BY.get(operation.op_type) if operation is not None and not operation.domain else None
+        if operand is None or operation is None or operand >= len(item.operands):
+            continue
+        _, inputs = found.run.seen(node, found.states)
+        data, value = inputs[0], inputs[operand]
+        if not isinstance(data, Tensor) or data.shape.is_top or not isinstance(value, Tensor):
+            continue
+        axes = _axes(operation.op_type, inputs, operation.attributes.get("axis"), len(data.shape))
+        for place, number in enumerate(numbers_of(value) or ()):
+            axis = axes[place] if axes is not None and place < len(axes) else None
+            if axis is None or number.const is None or not -len(data.shape) <= axis < len(data.shape):
+                continue
+            dim = data.shape[axis]
+            if isinstance(dim, Expr) and found.run.resizing.varies(dim):
+                meant = _meaning(operation.op_type, number.const, dim, found.run.resizing.old(dim))
+                if meant is not None:
+                    yield Silent(node, operand, place, number.const, *meant, dim.free_symbols)
+
+
+def coincident(analysed: Analysed, found: Found, may_vary: MayVary, promised: Collection[str]) -> Iterator[Silent]:
+    """The numbers of Expand, ConstantOfShape, Tile and Range, and trips, that equal an old size or follow from it, and
+    may be this size. Numbers in equal surroundings are tried once. `promised` are the symbols that count rows.
+    """
+    trying = _Trying(analysed, found, may_vary, promised)
+    surroundings = _Surroundings(found, may_vary)
+    known: dict[object, bool] = {}
+    left = _MOST_TRIED
+    for node, operand, place, is_size, meant in _candidates(found, may_vary):
+        old = found.run.resizing.old(meant[0])
+        for size in meant:
+            key = surroundings.of(node), operand, place, is_size, size
+            may_be = known.get(key)
+            if may_be is None:
+                left -= 1
+                refuting = trying.refuting(Change(node, operand, place, size, is_size)) if left >= 0 else None
+                may_be = refuting is None
+                if may_be or not surroundings.reached(node).isdisjoint(refuting or ()):  # else by what is far away
+                    known[key] = may_be
+            if may_be:
+                why = "it may be a number of its own: nothing tells"
+                names = frozenset[str]().union(*(one.free_symbols for one in meant))
+                yield Silent(node, operand, place, int(old), " or ".join(map(str, meant)), why, names, is_size)
+                break
+
+
+class _Candidate(NamedTuple):
+    """A number, or a size of a constant, and what it may stand for."""
+
+    node: int
+    operand: int
+    place: int
+    is_size: bool
+    meant: Sequence[Expr]
+
+
+def _candidates(found: Found, may_vary: MayVary) -> Iterator[_Candidate]:
+    run = found.run
+    for node, item in enumerate(run.nodes):
+        makes = 0 if isinstance(item.step, LoopHead) else _MAKES.get(item.operator)
+        for operand, producer in enumerate(item.operands):
+            value = run.value(node, operand, found.states) if producer[0] >= 0 else None
+            if not isinstance(value, Tensor) or value.shape.is_top:
+                continue
+            if operand == makes:
+                for place, number in enumerate(numbers_of(value) or ()):
+                    if number.const is not None and (meant := list(_sizes(run.resizing, number.const))):
+                        yield _Candidate(node, operand, place, False, meant)
+            elif item.operation is not None and run.is_constant(producer) and operand not in _lists(item.operator):
+                last = len(value.shape) - 1 if item.operator in _TUPLES and operand == 1 else None
+                for axis, dim in enumerate(value.shape):
+                    names = [symbol(name) for name, size in run.resizing.sizes.items() if dim is const(size)]
+                    if names and axis != last and may_vary(producer, axis):
+                        yield _Candidate(node, operand, axis, True, names)
+
+
+def _lists(operator: str) -> Sequence[int]:
+    """Operands whose own size is none of data."""
+    made = (_MAKES[operator],) if operator in _MAKES else ()
+    return (*LISTS.get(operator, ()), *made, *((1,) if operator.startswith("Reduce") else ()))
+
+
+def _sizes(resizing: Resizing, number: int) -> Iterator[Expr]:
+    """What a number may stand for: an old size; of larger ones than 1 also a multiple, the half, the size and one more,
+    the product of two.
+    """
+    yield from (symbol(name) for name, size in resizing.sizes.items() if size == number)
+    larger = {symbol(name): size for name, size in resizing.sizes.items() if size > 1}
+    made: list[Dim] = [one + 1 for one, size in larger.items() if number == size + 1]
+    made += [mul(const(number // size), one) for one, size in larger.items() if number > size and number % size == 0]
+    made += [floordiv(one, 2) for one, size in larger.items() if number > 1 and size == 2 * number]
+    made += [mul(one, two) for one, two in combinations(larger, 2) if number == larger[one] * larger[two]]
+    yield from (size for size in made if isinstance(size, Expr))
+
+
+class _Surroundings:
+    """A node with the sizes that it reads and gives, and the nodes that read it, three deep."""
+
+    _DEPTH: Final = 3
+
+    def __init__(self, found: Found, may_vary: MayVary) -> None:
+        self._found = found
+        self._may_vary = may_vary
+        self._olds = frozenset(found.run.resizing.sizes.values())
+        self._known: dict[tuple[int, int], object] = {}
+        self._users: dict[int, list[int]] = {}
+        for user, item in enumerate(found.run.nodes):
+            for node in {node for node, _ in item.operands if node >= 0}:
+                self._users.setdefault(node, []).append(user)
+
+    def of(self, node: int, depth: int = _DEPTH) -> object:
+        key = node, depth
+        if key not in self._known:
+            item = self._found.run.nodes[node]
+            seen = tuple(self._seen(operand) for operand in item.operands if operand[0] >= 0)
+            users = [self.of(user, depth - 1) for user in self._users.get(node, ())] if depth else []
+            self._known[key] = item.operation or node, seen, tuple(users)
+        return self._known[key]
+
+    def _seen(self, operand: Operand) -> object:
+        value = self._found.states[operand[0]][operand[1]]
+        if not isinstance(value, Tensor):
+            return value
+        axes: list[bool] = []
+        if not value.shape.is_top and self._found.run.is_constant(operand):
+            dims = enumerate(value.shape)
+            axes = [
+                self._may_vary(operand, axis) for axis, dim in dims if isinstance(dim, Expr) and dim.const in self._olds
+            ]
+        return value.shape, value.contents, tuple(axes)
+
+    def reached(self, node: int) -> set[int]:
+        """The node and those that belong to its surroundings."""
+        found = {node}
+        for _ in range(self._DEPTH):
+            found.update(*(self._users.get(at, ()) for at in list(found)))
+        return found
+
+
+class _Trying:
+    """Numbers taken for sizes, one at a time."""
+
+    def __init__(self, analysed: Analysed, found: Found, may_vary: MayVary, promised: Collection[str]) -> None:
+        self._promised = promised
+        self._analysed = analysed
+        self._found = found
+        self._may_vary = may_vary
+        self._ends = [analysed.operands[output] for output in analysed.outputs if output in analysed.operands]
+        self._read = upstream(analysed, [node for node, _ in self._ends])
+        """The nodes that outputs depend on."""
+
+    def refuting(self, change: Change) -> Collection[int] | None:
+        """The nodes for whose sake the number is not this size; None if it may be. It may if nothing fails for good,
+        and an output changes: its shape, or, if the number equals a size larger than 1 and nothing compares it with
+        another one, what it is made of.
+        """
+        found, run = self._found, self._found.run
+        node, size = change.node, change.value
+        decided = deciding(found.decided, [change])
+        trials = Budget(MAX_TRIALS)
+        tried = find(
+            self._analysed, run.inputs, run.resizing, run.chosen, self._may_vary, trials, found.requirements, decided
+        )
+        failing = {
+            c.origin.node for c, fixed in tried.left
+            if (c.origin.node, c.formula) not in found.requirements and fixed is not None
+            and fixed.reason not in UNSURE and not run.resizing.has_room(c.formula)
+        }  # fmt: skip
+        if failing or not tried.states:
+            return failing
+        is_plain = sole_atom(size) is not None and not change.is_size
+        if is_plain and (run.nodes[node].operator in _COUNTS or run.resizing.old(size) is not ONE_EXPR):
+            return None if node in self._read else ()
+        if any(self._mixes_rows(tried.states[at][index], size) for at, index in self._ends):
+            return ()
+        ends = ((tried.states[at][index], found.states[at][index]) for at, index in self._ends)
+        return None if any(_shape(after) != _shape(before) for after, before in ends) else ()
+
+    def _mixes_rows(self, output: Value, size: Expr) -> bool:
+        """The size is a function of a number of rows, which another axis of the output counts already: the output of
+        one row would have another shape beside further rows.
+        """
+        names = size.free_symbols
+        if not names <= set(self._promised) or not isinstance(output, Tensor) or output.shape.is_top:
+            return False
+        return sum(isinstance(dim, Expr) and not names.isdisjoint(dim.free_symbols) for dim in output.shape) > 1
+
+
+def _shape(value: Value) -> object:
+    return value.shape if isinstance(value, Tensor) else value
+
+
+def _axes(operator: str, inputs: Inputs, axis: object, rank: int) -> list[int] | None:
+    """The axis that each number is about."""
+    if operator == "Gather":
+        return [axis if isinstance(axis, int) else 0]
+    given = inputs[3] if operator == "Slice" and len(inputs) > 3 else None
+    if given is None:
+        return list(range(rank))
+    numbers = numbers_of(given) if isinstance(given, Tensor) else None
+    if numbers is None or any(number.const is None for number in numbers):
+        return None
+    return [int(number) for number in numbers]
+
+
+def _meaning(operator: str, number: int, dim: Expr, was: Dim) -> tuple[str, str] | None:
+    """The size that a number may be, and why nothing decides it."""
+    size = was.const if isinstance(was, Expr) else None
+    if size is None:
+        return None
+    if operator == "Slice":
+        return (str(dim), "the end of the axis, or a number of its own: nothing tells") if number == size else None
+    if operator == "Gather":
+        is_last = number == size - 1 and number > 0
+        return (str(dim - 1), "the last index, or a number of its own: nothing tells") if is_last else None
+    return f"a size that grows with {dim}", "it may be a number of its own: nothing tells"

@@ -1,0 +1,120 @@
+"""Numbers that may be an old size, though nothing fails if they stay: alone, or together with others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import onnx
+import pytest
+from onnx import parser
+
+import absint
+from tests.absint.jobs.dynamizing.models import Array, ints, mended, node, refused, static
+from tests.absint.jobs.dynamizing.test_constants import floats
+
+SIZE = 4
+
+
+class Case(NamedTuple):
+    nodes: Sequence[onnx.NodeProto]
+    outputs: dict[str, Sequence[int]]
+    constants: dict[str, Array]
+    numbers: list[str]
+    """The places that are listed."""
+
+
+def rows(operator: str) -> onnx.GraphProto:
+    """A body that takes one row of x."""
+    return parser.parse_graph(f"""
+        body_{operator} (int64 i, bool going) => (bool goes_on, float[3] row) {{
+            goes_on = Identity(going) picked = Gather<axis = 0>(x, i) row = {operator}(picked)
+        }}""")
+
+
+def loop(trips: str, output: str, operator: str) -> onnx.NodeProto:
+    return node("Loop", f"{trips} -", output, body=rows(operator))
+
+
+def summing() -> onnx.NodeProto:
+    body = parser.parse_graph("""
+        body (int64 i, bool going, float[3] sum) => (bool goes_on, float[3] more) {
+            goes_on = Identity(going) picked = Gather<axis = 0>(x, i) more = Add(sum, picked)
+        }""")
+    return node("Loop", "trips - zero", "y", body=body)
+
+
+ROW = {"row": floats(3)}
+CASES = {
+    "trips of two loops": Case(
+        [loop("t", "a", "Relu"), loop("u", "b", "Neg"), node("Concat", "a b", "y", axis=1)],
+        {"y": [4, 6]}, {"t": np.array(4), "u": np.array(4)}, ["trips[0]", "trips[0]"],
+    ),
+    "trips and a zero for each": Case(
+        [loop("t", "a", "Relu"), node("Concat", "a zeros", "y", axis=1)],
+        {"y": [4, 5]}, {"t": np.array(4), "zeros": np.zeros((4, 2), np.float32)},
+        ["trips[0]", "shape(inputs*)[0]"],
+    ),
+    "trips of a sum": Case(
+        [summing()], {"y": [3]}, {"trips": np.array(4), "zero": np.zeros(3, np.float32)}, ["trips[0]"],
+    ),
+    "two Expands": Case(
+        [node("Expand", "row s", "a"), node("Expand", "row t", "b"), node("Concat", "a b", "y", axis=1)],
+        {"y": [4, 6]}, {**ROW, "s": ints(4, 3), "t": ints(4, 3)}, ["shape[0]", "shape[0]"],
+    ),
+    "Expand and Tile, twice the size": Case(
+        [node("Tile", "wide t", "a"), node("Expand", "row s", "b"), node("Add", "a b", "y")],
+        {"y": [8, 3]}, {**ROW, "wide": floats(1, 3), "t": ints(8, 1), "s": ints(8, 3)}, ["repeats[0]", "shape[0]"],
+    ),
+    "ConstantOfShape and Expand, one more": Case(
+        [node("ConstantOfShape", "s", "a"), node("Expand", "row t", "b"), node("Concat", "a b", "y", axis=1)],
+        {"y": [5, 5]}, {**ROW, "s": ints(5, 2), "t": ints(5, 3)}, ["input[0]", "input[1]", "shape[0]"],
+    ),
+    "the half of it": Case([node("Expand", "row s", "y")], {"y": [2, 3]}, {**ROW, "s": ints(2, 3)}, ["shape[0]"]),
+    "Pad": Case([node("Pad", "row p", "y")], {"y": [7]}, {**ROW, "p": ints(0, 4)}, ["pads[1]"]),
+    "TopK": Case(
+        [node("TopK", "many k", "y i"), node("Neg", "y", "z")], {"z": [4]}, {"many": floats(9), "k": ints(4)}, ["K[0]"],
+    ),
+    "places in a table": Case(
+        [node("Gather", "table places", "y", axis=0)], {"y": [4, 3]},
+        {"table": floats(9, 3), "places": ints(0, 1, 2, 3)}, ["shape(indices)[0]"],
+    ),
+    "zeros below x": Case(
+        [node("Concat", "x zeros", "y", axis=0)], {"y": [8, 3]}, {"zeros": np.zeros((4, 3), np.float32)},
+        ["shape(inputs*)[0]"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_numbers_that_may_be_a_size_are_refused(name: str, tmp_path: Path) -> None:
+    """A copy would give another shape, or another sum, at other sizes than the model of which the numbers are sizes."""
+    case = CASES[name]
+    model = static(
+        [*case.nodes, node("Abs", "x", "w")], {"x": [SIZE, 3]}, {**case.outputs, "w": [4, 3]}, case.constants
+    )
+    found = refused(model, {"x": {0: "n"}}, tmp_path)
+    assert [item.place for item in found.baked if item.is_open] == case.numbers
+
+
+def test_weights_tell_that_a_number_is_its_own(tmp_path: Path) -> None:
+    """A table of 4 rows at the end of the way: none of the numbers before it is a size of 4. Another one still may."""
+    nodes = [loop("t", "a", "Relu"), node("Add", "a table", "y")]
+    constants = {"t": np.array(4), "table": floats(4, 3)}
+    made = mended(static(nodes, {"x": [4, 3]}, {"y": [4, 3]}, constants), {"x": {0: "n"}}, tmp_path)
+    assert made.found.baked == ()
+    nodes = [*nodes, loop("u", "z", "Relu")]
+    model = static(nodes, {"x": [4, 3]}, {"y": [4, 3], "z": [4, 3]}, {**constants, "u": np.array(4)})
+    assert [item.node for item in refused(model, {"x": {0: "n"}}, tmp_path).baked] == ["Loop z"]
+
+
+def test_rows_do_not_decide_how_long_rows_are(tmp_path: Path) -> None:
+    """20 queries for each of 2 images are not ten for each image; of other symbols that is not known."""
+    nodes = [node("Expand", "x s", "y")]
+    model = static(nodes, {"x": [2, 1]}, {"y": [2, 20]}, {"s": ints(2, 20)})
+    made = mended(model, {"x": {0: "batch"}}, tmp_path)
+    assert str(absint.analyze(made.path).shapes["y"]) == "[batch, 20]"
+    (item,) = (item for item in refused(model, {"x": {0: "n"}}, tmp_path).baked if item.is_open)
+    assert (item.old, item.new) == ("20", "10*n")
