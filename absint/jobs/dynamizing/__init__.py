@@ -2,7 +2,8 @@
 
 dynamize    `Result.dynamize` and its answer
 judging     readings judged by named axes of outputs, by proofs about rows, and by runs on stacked rows (stacked)
-listing     the constants and causes in the answer; constants that equal an old size and that nothing is about
+listing     the constants and causes in the answer
+coinciding  numbers that may be an old size though nothing fails if they stay, alone or together with others
 preparing   the axes that become symbols; symbols of one legal size, and initialisers that are inputs too
 resizing    the symbols with their old sizes; tables whose shape carries one, as functions of it; changes
 finding     rounds of repairing, the shape analysis with repaired constants, and searching, which leads a requirement

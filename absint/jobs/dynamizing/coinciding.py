@@ -1,9 +1,9 @@
 """Numbers that may be an old size though nothing fails if they stay: the copy would run, and might give another answer.
 
-A number of Expand, ConstantOfShape, Tile or Range, or of the trips of a loop, is taken for a size, and the search goes
-on from there: what then needs the old size elsewhere is led back to further constants, such as the trips of a second
-loop that are joined with those of the first. The number may be a size unless a requirement is left for which there is
-no constant.
+A number that makes a size, as one of Expand or Range or the trips of a loop, or a size of a constant, is taken for an
+old size, and the search goes on from there: what then needs the old size elsewhere is led back to further constants,
+such as the trips of a second loop that are joined with those of the first. The number may be a size unless this ends at
+a requirement that no constant explains.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from absint.jobs.dynamizing.repairing import numbers_of
 from absint.jobs.dynamizing.resizing import UNSURE, Change, Resizing
 from absint.jobs.dynamizing.searching import LISTS, MayVary
 from absint.lattices.terms.division import floordiv
-from absint.lattices.terms.expr import ONE_EXPR, Dim, Expr, const, mul, sole_atom, symbol
+from absint.lattices.terms.expr import ONE_EXPR, Dim, Expr, Symbol, const, mul, sole_atom, symbol
 from absint.lattices.value import Tensor, Value
 from absint.program.steps import LoopHead, Operand
 from absint.questions.proofs.proof import upstream
@@ -78,8 +78,8 @@ def silent(found: Found) -> Iterator[Silent]:
 
 
 def coincident(analysed: Analysed, found: Found, may_vary: MayVary, promised: Collection[str]) -> Iterator[Silent]:
-    """The numbers of Expand, ConstantOfShape, Tile and Range, and trips, that equal an old size or follow from it, and
-    may be this size. Numbers in equal surroundings are tried once. `promised` are the symbols that count rows.
+    """The numbers that make a size, and sizes of constants, that equal an old size or follow from it, and may be this
+    size. Numbers in equal surroundings are tried once. `promised` are the symbols that count rows.
     """
     trying = _Trying(analysed, found, may_vary, promised)
     surroundings = _Surroundings(found, may_vary)
@@ -227,7 +227,7 @@ class _Trying:
         }  # fmt: skip
         if failing or not tried.states:
             return failing
-        is_plain = sole_atom(size) is not None and not change.is_size
+        is_plain = isinstance(sole_atom(size), Symbol) and not change.is_size
         if is_plain and (run.nodes[node].operator in _COUNTS or run.resizing.old(size) is not ONE_EXPR):
             return None if node in self._read else ()
         if any(self._mixes_rows(tried.states[at][index], size) for at, index in self._ends):

@@ -4,9 +4,8 @@ There are two kinds of repair. A *decision* says that a number or a size of one 
 the search makes them, one after the other, and each round of the analysis applies them all. A *target* of Reshape,
 Expand or Resize needs no decision: the sizes that reach the node say what its numbers mean, so it is read while the
 analysis runs, and a decision before it changes how it is read. `alignment` lists the readings of a target of Reshape;
-`choosing` says which of several is taken, by the key of the target, as equal targets of equal inputs are read alike.
-Without a word from there the likeliest one is. A reading becomes numbers that a model can hold: 0 copies a size, one
--1 is what is left, and if neither can say it, the sizes are computed (`_spelt`).
+`choosing` takes one of several by the key of the target, as equal targets of equal inputs are read alike; else it is
+the likeliest one. A reading becomes numbers that a model can hold: 0, one -1, or sizes that are computed (`_spelt`).
 """
 
 from __future__ import annotations
@@ -151,8 +150,8 @@ class Repairing(ShapeAnalysis):
 
     def is_constant(self, operand: Operand) -> bool:
         """No caller feeds it, and nothing computes it."""
-        node = operand[0]
-        return node >= 0 and node not in self.fed and not self.nodes[node].operands and self.nodes[node].step is None
+        item = self.nodes[operand[0]]
+        return operand[0] >= 0 and operand[0] not in self.fed and not item.operands and item.step is None
 
     def is_open(self, node: int, operand: int) -> bool:
         """The operand is a target that is left as it is, whatever a search would like it to be."""
