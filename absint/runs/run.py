@@ -196,13 +196,14 @@ def run(
     *,
     isolated: bool = False,
     seconds: float = SECONDS,
+    packed: bool = True,
 ) -> dict[str, Array | list[object]]:
     """Execute the model and return its outputs, and the named inner values of the main graph.
 
     onnxruntime runs on the CPU in one thread, without optimisations. With `isolated` it does so in a process of its
     own, which may crash without harm, is ended after `seconds` and holds at most 4 GB, or the value of the environment
     variable ABSINT_RUN_MEMORY (`8GB`). An inner value that cannot be returned as an array (bfloat16, 4-bit integers) is
-    left out.
+    left out. Kernels may pack weights that are constants, which rounds otherwise; without `packed` they do not.
 
     Raises RunError if the run fails, UsageError for an unknown name, MissingRuntimeError without onnxruntime.
     """
@@ -210,7 +211,7 @@ def run(
     missing = [name for name in analysed.inputs if name not in feeds]
     if missing:
         raise UsageError(f"the run needs a value for input {', '.join(map(repr, missing))}")
-    return _run(analysed, [feeds], values, isolated, seconds)
+    return _run(analysed, [feeds], values, isolated, seconds, packed=packed)
 
 
 def sizes_at(
@@ -268,6 +269,8 @@ def _run(
     values: Sequence[str],
     isolated: bool,
     seconds: float,
+    *,
+    packed: bool = True,
 ) -> dict[str, Array | list[object]]:
     if not is_installed("onnxruntime"):
         raise MissingRuntimeError("a run of the model needs onnxruntime: pip install 'absint[run]'")
@@ -276,7 +279,8 @@ def _run(
     folder = analysed.folder
     where = None if folder is None else str(folder.resolve())
     execute = partial(_in_child, seconds=seconds) if isolated else _in_process
-    number, types, found = execute(with_outputs(analysed, added), [*analysed.outputs, *added], attempts, where)
+    model, names = with_outputs(analysed, added), [*analysed.outputs, *added]
+    number, types, found = execute(model, names, attempts, where, packed=packed)
     taken = {**attempts[number], **{name: typed(types[name], value) for name, value in found.items()}}
     return {
         name: cast("Array | list[object]", taken[name])
@@ -309,10 +313,10 @@ def with_outputs(analysed: Analysed, names: Sequence[str]) -> Handed:
 
 
 def _in_process(
-    model: Handed, names: Sequence[str], attempts: Sequence[Mapping[str, object]], folder: str | None
+    model: Handed, names: Sequence[str], attempts: Sequence[Mapping[str, object]], folder: str | None, *, packed: bool
 ) -> Outcome:
     try:
-        return execute(model.read(), names, attempts, folder)
+        return execute(model.read(), names, attempts, folder, packed=packed)
     except ImportError as error:
         raise _broken(str(error)) from None
     except ModelError as error:
@@ -322,9 +326,15 @@ def _in_process(
 
 
 def _in_child(
-    model: Handed, names: Sequence[str], attempts: Sequence[Mapping[str, object]], folder: str | None, seconds: float
+    model: Handed,
+    names: Sequence[str],
+    attempts: Sequence[Mapping[str, object]],
+    folder: str | None,
+    *,
+    packed: bool,
+    seconds: float,
 ) -> Outcome:
-    request = (model, list(names), [dict(feeds) for feeds in attempts], folder)
+    request = (model, list(names), [dict(feeds) for feeds in attempts], folder, packed)
     try:
         return cast("Outcome", ask_once("absint.runs.session:answer", request, seconds, subject="onnxruntime"))
     except ProcessError as error:

@@ -52,13 +52,19 @@ Outcome = tuple[int, Mapping[str, str], Mapping[str, object]]
 
 
 def execute(
-    model: bytes, names: Sequence[str], attempts: Sequence[Mapping[str, object]], folder: str | None
+    model: bytes,
+    names: Sequence[str],
+    attempts: Sequence[Mapping[str, object]],
+    folder: str | None,
+    *,
+    packed: bool = True,
 ) -> Outcome:
-    """The named outputs of the first attempt that succeeds; `folder` holds the external data.
+    """The named outputs of the first attempt that succeeds; `folder` holds the external data. Without `packed`, kernels
+    read constants as they are.
 
     Outputs of types that cannot be fetched are left out. Raises the exception of onnxruntime at the last attempt.
     """
-    session = Session(model, names, folder)
+    session = Session(model, names, folder, packed=packed)
     for number, feeds in enumerate(attempts):
         try:
             return number, session.types, session.run(feeds)
@@ -71,8 +77,8 @@ def execute(
 def answer(request: object) -> Outcome:
     """`execute` for a process of its own, which reads the model."""
     assert isinstance(request, tuple)
-    model, names, attempts, folder = request
-    return execute(Handed(*model).read(), names, attempts, folder)
+    model, names, attempts, folder, packed = request
+    return execute(Handed(*model).read(), names, attempts, folder, packed=packed)
 
 
 def all_outputs(request: object) -> list[Mapping[str, object] | str]:
@@ -92,10 +98,12 @@ def all_outputs(request: object) -> list[Mapping[str, object] | str]:
 class Session:
     """A loaded model. Raises what onnxruntime raises, and ValueError if no output can be fetched."""
 
-    def __init__(self, model: bytes, names: Sequence[str], folder: str | None) -> None:
+    def __init__(self, model: bytes, names: Sequence[str], folder: str | None, *, packed: bool = True) -> None:
         import onnxruntime as ort
 
         options = plain_options()
+        if not packed:
+            options.add_session_config_entry("session.disable_prepacking", "1")
         if folder is not None:
             options.add_session_config_entry("session.model_external_initializers_file_folder_path", folder)
         self._session = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
@@ -115,12 +123,11 @@ class Session:
 
 
 def plain_options() -> onnxruntime.SessionOptions:
-    """No optimisations, no packed weights, no messages, one thread."""
+    """No optimisations, no messages, one thread."""
     import onnxruntime as ort
 
     options = ort.SessionOptions()
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.add_session_config_entry("session.disable_prepacking", "1")  # packed weights give other last bits
     options.log_severity_level = 4
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     return options

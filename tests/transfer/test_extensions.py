@@ -112,7 +112,9 @@ def test_rejected(op: str, inputs: list[Arg]) -> None:
 
 
 def test_no_rule_promises_what_was_not_run() -> None:
-    assert not any(rule.complete for rule in rules_of(extensions))
+    libraries = [rule for rule in rules_of(extensions) if rule.domain in (extensions.CONTRIB, extensions.EXTENSIONS)]
+    assert libraries
+    assert not any(rule.complete for rule in libraries)
 
 
 def test_a_plugin_of_tensorrt_in_its_own_domain() -> None:

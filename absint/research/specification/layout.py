@@ -8,6 +8,7 @@ from itertools import combinations
 from absint.research.specification.elementwise import broadcast
 from absint.research.specification.formulas import (
     Defined,
+    Formula,
     Int,
     Term,
     both,
@@ -313,15 +314,17 @@ def pad(node: Node) -> Output:
     for place, axis in enumerate(axes):
         sizes[axis] = x.dims[axis] + pads[place] + pads[len(axes) + place]
         node.requires(sizes[axis] >= 0, f"axis {axis} must not be cropped below 0")
-        if mode != "constant":
-            _extended(node, x.dims[axis], pads[place], pads[len(axes) + place])
+    if mode != "constant":
+        nothing = both(*[either(*[equal(size, 0) for size in dims]) for dims in (x.dims, sizes)])
+        for place, axis in enumerate(axes):
+            _extended(node, x.dims[axis], pads[place], pads[len(axes) + place], nothing)
     if mode == "wrap":
         node.limits(both(*[size >= 1 for size in x.dims]), "onnxruntime does not wrap empty tensors", is_required=True)
     return tensor(sizes)
 
 
-def _extended(node: Node, size: Term, before: Int, after: Int) -> None:
-    """The border of an axis is made of what is left of it."""
+def _extended(node: Node, size: Term, before: Int, after: Int, nothing: Formula) -> None:
+    """The border of an axis is made of what is left of it. onnxruntime makes `nothing` of nothing whatever is left."""
     before, after = term(before), term(after)
     still = both(equal(before, 0), equal(after, 0))
     node.requires(either(size >= 1, before + after <= 0), "an empty axis cannot be extended")
@@ -330,12 +333,14 @@ def _extended(node: Node, size: Term, before: Int, after: Int) -> None:
         either(left >= 1, both(before >= 0, after >= 0)),
         "onnxruntime needs what is cropped to have elements",
         is_required=True,
+        unless=nothing,
     )
     if node.text("mode") == "reflect":
         node.limits(
             either(still, both(before + 1 <= left, after + 1 <= left)),
             "onnxruntime reflects by less than the size",
             is_required=True,
+            unless=nothing,
         )
 
 

@@ -190,12 +190,22 @@ class Node:
         self.requires(both(axis >= -rank, axis < rank), f"the axis must be one of {rank}")
         return choice(axis < 0, axis + rank, axis)
 
-    def limits(self, formula: Formula, reason: str, *, is_required: bool = False, is_certain: bool = False) -> None:
+    def limits(
+        self,
+        formula: Formula,
+        reason: str,
+        *,
+        is_required: bool = False,
+        is_certain: bool = False,
+        unless: Formula = FALSE,
+    ) -> None:
         """Nodes that meet this run in onnxruntime; the specification does not ask for it. With `is_certain` it refuses
-        all others, with `is_required` rules require it besides, as docs/runtime-differences.md says.
+        all others but those that meet `unless`, with `is_required` rules require it besides, as
+        docs/runtime-differences.md says.
         """
         strict = formula if is_required else TRUE
-        self.limited.append(Clause(formula, reason, strict, is_required or is_certain))
+        runs = formula if unless is FALSE else either(formula, unless)
+        self.limited.append(Clause(runs, reason, strict, is_required or is_certain))
 
     def refuse(self, reason: str, *, unless: Formula = FALSE) -> None:
         """No sizes are legal; onnxruntime runs those that meet `unless`."""

@@ -16,7 +16,7 @@ from absint.model.wire.fields import delimited, encoded
 from tests.jobs.freezing import same, session
 from tests.models import parsed
 
-BIG = 3000
+BIG = 6_000
 
 
 def model(text: str, opset: int = 18, functions: str = "") -> ModelProto:
