@@ -24,6 +24,11 @@ def browser() -> Iterator[Browser]:
         yield browser
 
 
+@pytest.fixture(autouse=True)
+def _time_for_derivations(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("absint.show.page.derivations.EXPLAINED", 60.0)
+
+
 @pytest.fixture
 def decoder(browser: Browser, tmp_path: Path) -> Iterator[Page]:
     with opened(browser, tmp_path, DECODER) as page:
