@@ -129,7 +129,7 @@ class ValueAnalysis(Analysis[tuple[T, ...]], Member, Reporting):
         return self.findings_at(solution.states)
 
     def findings_at(self, states: Sequence[Row]) -> tuple[Diagnostic, ...]:
-        """What is reported where these are the final states."""
+        """The findings of one visit of each node under these final states."""
         return self._visited(self.row, states)
 
     def by_name(self, solution: Solution[tuple[T, ...]]) -> dict[str, T]:

@@ -23,7 +23,7 @@ def found_by(analysed: Analysed, analysis: ValueAnalysis[T]) -> dict[str, T]:
 
 
 def reported(analysed: Analysed) -> tuple[Diagnostic, ...]:
-    """What the analyses report about nodes, each once."""
+    """The findings of all analyses that ran with that of shapes, each once."""
     members = (one for one in companions(analysed) if isinstance(one, ValueAnalysis))
     return tuple(chain.from_iterable(_reported(analysed, one) for one in members))
 

@@ -25,7 +25,7 @@ class Reporting:
     """The part of an analysis that reports."""
 
     _reports: dict[tuple[str, str, str], Diagnostic] | None = None
-    """What was reported in the last visits; None before them."""
+    """The findings of the last visits; None before these."""
 
     @property
     def label(self) -> str:
@@ -58,7 +58,7 @@ class Reporting:
             self._reports.setdefault((code, where, message), found)
 
     def _visited(self, visit: Callable[[int, Sequence[Row]], object], states: Sequence[Row]) -> tuple[Diagnostic, ...]:
-        """What is reported in a visit of each node under final states. What a folded call does inside is left out."""
+        """The findings of one visit of each node under final states; nodes inside of folded calls are not visited."""
         found = self._reports = {}
         try:
             for node, item in enumerate(self.nodes):

@@ -200,7 +200,7 @@ _MILD: Final = ("note: ", "warning: ")
 
 @contextmanager
 def collapsed() -> Iterator[Callable[[str], None]]:
-    """Notes and warnings within the block are told at its end, equal ones once; call it with each model that begins."""
+    """Hold notes and warnings back to the end of the block, and print equal ones once; call it as each model begins."""
     global _held
     _held = {}
     try:

@@ -140,7 +140,7 @@ def _lists(operator: str) -> Sequence[int]:
 
 
 def _sizes(resizing: Resizing, number: int) -> Iterator[Expr]:
-    """What a number may stand for: an old size; of larger ones than 1 also a multiple, the half, the size and one more,
+    """The sizes that a number may stand for: an old size; if that was above 1, also a multiple, its half, one more, or
     the product of two.
     """
     yield from (symbol(name) for name, size in resizing.sizes.items() if size == number)

@@ -68,7 +68,7 @@ class Found:
         return is_explained and self.failures(before) > by.failures()
 
     def failures(self, before: int | None = None) -> Failures:
-        """What is left before some node: what only the old sizes meet, and all."""
+        """How many requirements are left before some node: those that only the old sizes meet, and all."""
         left = [c.formula for c, _ in self.left if before is None or c.origin.node < before]
         return sum(map(self.run.resizing.bakes, left)), len(left)
 
