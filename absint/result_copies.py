@@ -92,18 +92,19 @@ class Copies(Analysed):
         dialect: str = "absint",
         copy_weights: bool = False,
         load: bool = True,
+        force: bool = False,
     ) -> AnnotatedFile:
         """Write the copy that `annotate` makes to a file, which is complete or not written at all.
 
         Bytes are copied from the model's file to the new one, and only declarations and metadata change: weights never
         come into memory, files of over 2 GB work, and references to external data stay; with `copy_weights` these files
-        are copied beside the new one. Raises UsageError as `annotate`
-        does, for a path that cannot be written or holds weights, and if the model's file has changed since.
+        are copied beside the new one. Raises UsageError as `annotate` does, for a path that cannot be written or holds
+        weights, for that of the model unless `force`, and if the model's file has changed since.
         """
         from absint.jobs.copies.saving import save_annotated
 
         style = _style(merge, outputs, dialect)
-        return save_annotated(self, os.fspath(path), style, copy_weights=copy_weights, load=load)
+        return save_annotated(self, self._target(path, force), style, copy_weights=copy_weights, load=load)
 
     def report(self, path: str | os.PathLike[str], sizes: Sizes | None = None) -> None:
         """Write a page to look at the model: one HTML file, see docs/report.md. It begins with these sizes.
@@ -136,6 +137,7 @@ class Copies(Analysed):
         load: bool = True,
         rows: Sequence[str] = (),
         seconds: float = LONG,
+        force: bool = False,
     ) -> Dynamized:
         """A copy of the model in which sizes of inputs are symbols: `{"input": {0: "batch"}}`.
 
@@ -146,7 +148,7 @@ class Copies(Analysed):
         they decide between readings, as proofs about rows do, and runs of the copy in onnxruntime, unless `run` is
         false. `rows` are the axes whose rows do not depend on each other (`["x[0]"]`); by default those that are called
         a batch, else the first one if it was larger than 1. With a `path` the copy is written to this file, complete or
-        not at all, as `save_annotated` does, with `load` as there. A contract takes `seconds` at most.
+        not at all, as `save_annotated` does, with `load` and `force` as there. A contract takes `seconds` at most.
 
         Raises UsageError for an input or an axis that there is not, for an axis that is no fixed size, for one symbol
         of two sizes, for a path that cannot be written, and for an initialiser that holds an old size and is an input
@@ -154,7 +156,7 @@ class Copies(Analysed):
         """
         from absint.jobs.dynamizing.dynamize import dynamize
 
-        target = None if path is None else os.fspath(path)
+        target = None if path is None else self._target(path, force)
         return dynamize(self, axes, fix=fix, run=run, load=load, rows=rows, path=target, limits=Limits(seconds))
 
     def freeze(
@@ -165,6 +167,7 @@ class Copies(Analysed):
         keep_inputs: bool = False,
         copy_weights: bool = False,
         load: bool = True,
+        force: bool = False,
     ) -> Frozen:
         """A copy of the model at these sizes of its input symbols, or shapes of its inputs; some may be left out.
 
@@ -176,15 +179,15 @@ class Copies(Analysed):
         is left out. At these sizes every run of the copy gives the outputs of the original, bit by bit.
 
         With a `path` the copy is written to this file, complete or not at all, as `save_annotated` does, with
-        `copy_weights` and `load` as there; without, it is the `model` of the answer. `dynamic` lists what is not fixed
-        in it, and the symbols and nodes behind that.
+        `copy_weights`, `load` and `force` as there; without, it is the `model` of the answer. `dynamic` lists what is
+        not fixed in it, and the symbols and nodes behind that.
 
         Raises IllegalSizesError, and writes nothing, if the model cannot run at these sizes; UsageError for a name that
         is no symbol, a number that is no size, a copy that would not load, and a path that cannot be written.
         """
         from absint.jobs.freezing.freeze import freeze
 
-        target = "" if path is None else os.fspath(path)
+        target = "" if path is None else self._target(path, force)
         return freeze(self, sizes, target, keep_inputs=keep_inputs, copy_weights=copy_weights, load=load)
 
     def simplify(
@@ -197,6 +200,7 @@ class Copies(Analysed):
         assume_legal: bool = False,
         inline: bool = False,
         seconds: float = LONG,
+        force: bool = False,
     ) -> Simplified:
         """A smaller copy of the model whose sizes stay symbolic: it runs where the model runs, and gives the same.
 
@@ -208,14 +212,14 @@ class Copies(Analysed):
         analysis was given assumptions, equality holds where they do, and the metadata have them.
 
         With a `path` the copy is written to this file, complete or not at all, as `save_annotated` does, with
-        `copy_weights` and `load` as there; without, it is the `model` of the answer.
+        `copy_weights`, `load` and `force` as there; without, it is the `model` of the answer.
 
         Raises UsageError for an unknown pass, the result of an unsound policy or of an analysis that a limit cut short,
         functions that cannot be inlined, and a path that cannot be written.
         """
         from absint.jobs.simplifying.simplify import simplify
 
-        target = "" if path is None else os.fspath(path)
+        target = "" if path is None else self._target(path, force)
         return simplify(
             self,
             passes,
@@ -235,6 +239,14 @@ class Copies(Analysed):
         from absint.jobs.freezing.dynamic import fewest
 
         return fewest(self)
+
+    def _target(self, path: str | os.PathLike[str], force: bool) -> str:
+        """The path, which is not that of the model unless `force`."""
+        from absint.model.writing import check_target
+
+        if (target := os.fspath(path)) != "-":
+            check_target(self.origin, target, force)
+        return target
 
 
 def _style(merge: MergePolicy, outputs: bool | None, dialect: str) -> Style:

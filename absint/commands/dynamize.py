@@ -62,7 +62,14 @@ def dynamize(
     result = analysed(model, settings)
     with status("looking for constants"):
         found = result.dynamize(
-            wanted, output, fix=fix, run=not no_run, load=not no_load, rows=read_places(rows), seconds=limits.seconds
+            wanted,
+            output,
+            fix=fix,
+            run=not no_run,
+            load=not no_load,
+            rows=read_places(rows),
+            seconds=limits.seconds,
+            force=True,
         )
     out = sys.stderr if output == "-" else sys.stdout
     answer(form, lambda: report.DYNAMIZED.text(found, head=about(result)), lambda: report.report(found), out)

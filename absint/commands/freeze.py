@@ -129,7 +129,9 @@ def _write(
 ) -> int:
     try:
         with status("freezing"):
-            found = result.freeze(sizes, output, keep_inputs=keep_inputs, copy_weights=copy_weights, load=load)
+            found = result.freeze(
+                sizes, output, keep_inputs=keep_inputs, copy_weights=copy_weights, load=load, force=True
+            )
     except IllegalSizesError as error:
         illegal = error
         answer(form, lambda: report.document(result, illegal), lambda: report.refused(illegal))

@@ -72,6 +72,7 @@ def simplify(
             assume_legal=assume_legal,
             inline=inline,
             seconds=seconds,
+            force=True,
         )
     differences, ran = apart(result, output) if runs and not found.weights_elsewhere else ((), 0)
     of_runs = report.of_runs(differences, ran, found.weights_elsewhere) if runs else ()

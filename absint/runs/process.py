@@ -41,7 +41,7 @@ _PROGRAM: Final = """\
 import sys
 sys.path[:] = {path!r}
 from absint.runs.serving import main
-main({function!r}, {between!r}, {memory!r})
+main({function!r}, {between!r}, {memory!r}, {own_folder!r})
 """
 
 
@@ -196,7 +196,13 @@ class Process:
         home = str(Path(__file__).absolute().parents[2])
         if home not in path:
             path.append(home)
-        program = _PROGRAM.format(path=path, function=self.function, between=self.between, memory=self.memory)
+        program = _PROGRAM.format(
+            path=path,
+            function=self.function,
+            between=self.between,
+            memory=self.memory,
+            own_folder=self._own_folder,
+        )
         try:
             return _Child(program, self.memory, self._own_folder)
         except OSError as error:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import os
 import pickle
+import shutil
 import threading
 from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
+from pathlib import Path
 from queue import SimpleQueue
 from typing import BinaryIO, Final, NamedTuple, cast
 
@@ -36,11 +38,13 @@ class Failure(NamedTuple):
         return f"{self.kinds[0]}: {self.text}"
 
 
-def main(function: str, between: str, memory: int) -> None:
+def main(function: str, between: str, memory: int, own_folder: bool) -> None:
     """Serve requests until the input ends with a function, written `package.module:function`.
 
-    `between`, if it is one, is called whenever no request waits. `memory` is a limit in bytes; 0 is none.
+    `between`, if it is one, is called whenever no request waits. `memory` is a limit in bytes; 0 is none. The folder
+    that it runs in is removed at the end if it is its own: a parent that was killed does not.
     """
+    folder = Path.cwd() if own_folder else None
     with os.fdopen(os.dup(0), "rb") as requests, os.fdopen(os.dup(1), "wb") as replies:
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(2, 1)  # what libraries print goes to stderr
@@ -50,6 +54,8 @@ def main(function: str, between: str, memory: int) -> None:
         threading.stack_size(0)
         while length := requests.read(8):
             waiting.put(requests.read(int.from_bytes(length, "big")))
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
         os._exit(0)  # do not wait for a request that is being served
 
 

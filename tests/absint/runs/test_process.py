@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -157,6 +158,20 @@ def test_its_folder_goes_with_it(
     assert len(list(tmp_path.iterdir())) == 1
     process.end()
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows removes no folder that a process runs in")
+def test_its_folder_goes_when_its_parent_is_killed(tmp_path: Path) -> None:
+    code = (
+        "from absint.runs.process import Process; import os, signal; process = Process('builtins:abs', own_folder=True)"
+        "; process.wait(); os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    parent = subprocess.run([sys.executable, "-c", code], env=os.environ | {"TMPDIR": str(tmp_path)}, check=False)
+    limit = time.monotonic() + 60
+    while list(tmp_path.iterdir()):
+        assert time.monotonic() < limit
+        time.sleep(0.01)
+    assert parent.returncode == -signal.SIGKILL
 
 
 def test_a_module_that_is_not_there_is_a_failure() -> None:
