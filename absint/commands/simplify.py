@@ -13,6 +13,7 @@ from absint.errors import UsageError
 from absint.jobs.rewriting.rounds import PASSES
 from absint.jobs.simplifying.running import apart
 from absint.lattices.limits import LONG
+from absint.model.writing import check_target
 from absint.shapes.sizes import Sizes
 from absint.show import simplifying as report
 from absint.show.text import answer
@@ -59,6 +60,8 @@ def simplify(
     """
     if output == "-" and runs:
         raise UsageError("--run reads the copy from its file: give -o a path")
+    if runs:
+        check_target(model, output)  # it reads the model too
     if not seconds > 0:
         raise UsageError(f"--seconds {seconds:g}: expected a number above 0")
     chosen = None if passes is None else [name.strip() for name in passes.split(",")]

@@ -68,6 +68,7 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
     [
         (["m.onnx", "-o", "out.onnx", "--passes", "speed"], "unknown pass 'speed'"),
         (["m.onnx", "-o", "m.onnx"], "--force"),
+        (["m.onnx", "-o", "m.onnx", "--force", "--run"], "m.onnx is the model itself: give another file to -o\n"),
         (["m.onnx", "-o", "none/out.onnx"], "none"),
         (["m.onnx", "-o", "out.onnx", "--seconds", "0"], "--seconds 0"),
         (["m.onnx"], "-o"),
