@@ -17,7 +17,7 @@ from absint.lattices.starred import with_axes
 from absint.lattices.terms.expr import NATURAL, UNKNOWN_SIZE, Dim, Expr, Unknown, const
 from absint.lattices.terms.normal import Real, ceildiv, maximum
 from absint.lattices.value import SparseTensor, Tensor
-from absint.transfer.conditions import documents_exclude, filled, is_empty
+from absint.transfer.conditions import documents_exclude, filled, has_rank, is_empty
 from absint.transfer.elements import arithmetic as ar
 from absint.transfer.elements.conversion import cast, type_attribute
 from absint.transfer.elements.premises import fit, in_double, integer, representable
@@ -80,6 +80,9 @@ def constant_of_shape(op: Op) -> Tensor:
     value = op.attribute_tensor("value")
     element = ar.zero(DType.FLOAT)
     if value is not None:
+        if (dims := value.shape.concrete) is not None and prod(dims) != 1:
+            op.reject(f"attribute value must have one element, found shape {value.shape}", "ill-formed")
+        op.require(has_rank(value.shape, 1), "onnxruntime needs attribute value as a vector", by="onnxruntime")
         element = value.contents.elements[0] if value.contents is not None and value.contents.elements else OPAQUE
     dtype = DType.FLOAT if value is None else value.dtype
     return Tensor(dtype, shape_from(op, "input"), Contents.fill(element))

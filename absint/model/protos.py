@@ -97,6 +97,16 @@ def declared_rank(declared: TypeMessage) -> int | None:
     return len(declared.tensor_type.shape.dim) if declared.tensor_type.HasField("shape") else None
 
 
+def formals(body: GraphMessage, count: int) -> Sequence[ValueInfoMessage]:
+    """The inputs of a body that its node gives, so many if they fit.
+
+    onnxruntime leaves out those that are initialisers too, as onnx does before IR version 4; since then it does not.
+    """
+    tensors = {tensor.name for tensor in body.initializer}
+    free = [info for info in body.input if info.name not in tensors]
+    return free if len(free) == count else body.input
+
+
 # Walks over the graphs in attributes of nodes, lists of them too, at any depth. They go in the order of the file, outer
 # graphs first, without recursion.
 

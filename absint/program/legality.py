@@ -5,7 +5,7 @@ The checker of `onnx` reads every function, onnxruntime only those that are call
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from absint.lattices.value import TOP
@@ -153,8 +153,8 @@ def of_caller(
     return found
 
 
-def check_inputs(report: Report, graph: GraphMessage, path: str) -> None:
-    """Report names that a body of a loop uses twice among its inputs and initialisers."""
+def check_inputs(report: Report, graph: GraphMessage, path: str, given: Container[str], ir_version: int) -> None:
+    """Report names that a body uses twice among its inputs, of which its node gives some, and its initialisers."""
     inputs = [info.name for info in graph.input]
     for name in repeated(inputs):
         report.fault("duplicate-input", path, f"input {name!r} is listed twice")
@@ -162,7 +162,11 @@ def check_inputs(report: Report, graph: GraphMessage, path: str) -> None:
     for name in repeated(tensors):
         report.fault("duplicate-initialiser", path, f"initialiser {name!r} is listed twice")
     for name in sorted({*inputs} & {*tensors}):
-        report.fault("duplicate-initialiser", path, f"initialiser {name!r} is an input too", documents=False)
+        text = f"initialiser {name!r} is an input too"
+        if name in given:
+            report.fault("duplicate-initialiser", path, text, documents=False)
+        elif ir_version >= 4:
+            report.fault("duplicate-initialiser", path, text, runtime=False)
 
 
 def repeated(names: Iterable[T]) -> Iterator[T]:

@@ -374,13 +374,13 @@ class Lowerer:
         """Push a subgraph whose inputs are bound; `done` gets its outputs."""
         frame = call.frame
         scope = Scope(frame.scope)
-        scope.names.update(bindings)
         path = self.program.enter(frame.path, f"{call.label}/{attribute}", scope, call.construct, attribute)
-        check_inputs(self.report, graph, str(path))
+        check_inputs(self.report, graph, str(path), bindings, self.loaded.model.ir_version)
         if not frame.stack:
             self._bodies.append((graph, scope, str(path)))
         self._declaring.append(Declaring(str(path), graph, scope, gate))
         self._sources.bind_initialisers(graph, scope.names, gate=gate)
+        scope.names.update(bindings)
 
         def finish() -> None:
             results = []

@@ -10,7 +10,7 @@ from absint.lattices.records import changed
 from absint.lattices.value import Tensor, Value
 from absint.model import schemas
 from absint.model.declared_types import read_type
-from absint.model.protos import declared_rank
+from absint.model.protos import declared_rank, formals
 from absint.model.wire.kinds import GRAPH
 from absint.program import steps
 from absint.program.lowered import Call, Lowerer
@@ -108,6 +108,10 @@ def _optional(call: Call) -> int:
 
 
 def _lower_if(lowerer: Lowerer, call: Call, graphs: Mapping[str, GraphMessage]) -> None:
+    if given := [*formals(graphs["then_branch"], 0), *formals(graphs["else_branch"], 0)]:
+        lowerer.report.error("branch-inputs", call.place, f"a branch takes no inputs, found {given[0].name!r}")
+        lowerer.opaque(call)
+        return
     condition = call.operands[0] if call.operands else steps.ABSENT
     gates = steps.Gate(taken=True), steps.Gate(taken=False)
     then_gate, else_gate = (lowerer.add_step(call, [condition], gate, inner=True) for gate in gates)
@@ -140,29 +144,29 @@ def _lower_if(lowerer: Lowerer, call: Call, graphs: Mapping[str, GraphMessage]) 
 
 def _lower_loop(lowerer: Lowerer, call: Call, body: GraphMessage) -> None:
     operands = call.operands + [steps.ABSENT] * (2 - len(call.operands))
-    carried = len(operands) - 2
-    if len(body.input) != carried + 2 or not max(carried, len(call.outputs)) < len(body.output):
+    carried, inputs = len(operands) - 2, formals(body, len(operands))
+    if len(inputs) != len(operands) or not max(carried, len(call.outputs)) < len(body.output):
         lowerer.report.error("loop-arity", call.place, "the body's inputs or outputs do not fit the loop's")
         lowerer.opaque(call)
         return
     if len(call.outputs) < len(body.output) - 1:
         text = f"it must have {len(body.output) - 1} outputs, found {len(call.outputs)}"
         lowerer.report.fault("loop-arity", call.place, text, documents=False)
-    ranks = tuple(declared_rank(info.type) for info in body.input)
-    types = tuple(read_type(info.type) for info in body.input)
+    ranks = tuple(declared_rank(info.type) for info in inputs)
+    types = tuple(read_type(info.type) for info in inputs)
     condition = types[1] if operands[1] == steps.ABSENT else None
     stated = condition.dtype if isinstance(condition, Tensor) else DType.UNDEFINED
     head_step = steps.LoopHead(carried, ranks, types, DType.BOOL if stated is DType.UNDEFINED else stated)
     head = lowerer.add_step(call, list(operands), head_step, inner=True)
-    bindings = {info.name: (head, index) for index, info in enumerate(body.input)}
+    bindings = {info.name: (head, index) for index, info in enumerate(inputs)}
 
     def done(results: list[Operand]) -> None:
         results = of_loop(lowerer.program, call, head, results)
         _close(lowerer, head, head_step, results[: carried + 1])
         declared = [info.type for info in body.output[carried + 1 :]]
         ranks, types = tuple(map(declared_rank, declared)), tuple(map(read_type, declared))
-        inputs = [*operands, *((head, 2 + k) for k in range(carried)), *results]
-        lowerer.add_step(call, inputs, steps.LoopExit(head, carried, ranks, types))
+        given = [*operands, *((head, 2 + k) for k in range(carried)), *results]
+        lowerer.add_step(call, given, steps.LoopExit(head, carried, ranks, types))
 
     lowerer.body(body, call, "body", head, bindings, done)
 
@@ -177,9 +181,10 @@ def _lower_scan(lowerer: Lowerer, call: Call, body: GraphMessage) -> None:
         lowerer.opaque(call)
         return
     operands = call.operands[1:] if batched else call.operands
+    inputs = formals(body, len(operands))
     try:
         settings = steps.ScanSettings.read(lowerer.decoded(call.attributes), len(operands), len(call.outputs), batched)
-        if len(body.input) != len(operands) or len(body.output) != len(call.outputs):
+        if len(inputs) != len(operands) or len(body.output) != len(call.outputs):
             raise steps.ScanError("the body's inputs or outputs do not fit the scan's")
     except steps.ScanError as error:
         lowerer.report.error("scan-arity", call.place, str(error))
@@ -187,26 +192,27 @@ def _lower_scan(lowerer: Lowerer, call: Call, body: GraphMessage) -> None:
         return
     head_step = steps.ScanHead(settings)
     head = lowerer.add_step(call, list(operands), head_step, inner=True)
-    bindings = {info.name: (head, index) for index, info in enumerate(body.input)}
+    bindings = {info.name: (head, index) for index, info in enumerate(inputs)}
 
     def done(results: list[Operand]) -> None:
         results = of_scan(lowerer.program, call, head, results)
         _close(lowerer, head, head_step, results[: settings.states])
-        inputs = [*operands, *((head, k) for k in range(settings.states)), *results]
-        types = tuple(read_type(info.type) for info in (*body.input, *body.output))
-        lowerer.add_step(call, inputs, steps.ScanExit(head, settings, types))
+        given = [*operands, *((head, k) for k in range(settings.states)), *results]
+        types = tuple(read_type(info.type) for info in (*inputs, *body.output))
+        lowerer.add_step(call, given, steps.ScanExit(head, settings, types))
 
     lowerer.body(body, call, "body", head, bindings, done)
 
 
 def _lower_map(lowerer: Lowerer, call: Call, body: GraphMessage) -> None:
-    if len(body.input) != len(call.operands) or len(body.output) != len(call.outputs):
+    inputs = formals(body, len(call.operands))
+    if len(inputs) != len(call.operands) or len(body.output) != len(call.outputs):
         lowerer.report.error("map-arity", call.place, "the body's inputs or outputs do not fit the map's")
         lowerer.opaque(call)
         return
     head_step = steps.MapHead(len(call.operands))
     head = lowerer.add_step(call, list(call.operands), head_step, inner=True)
-    bindings = {info.name: (head, index) for index, info in enumerate(body.input)}
+    bindings = {info.name: (head, index) for index, info in enumerate(inputs)}
 
     def done(results: list[Operand]) -> None:
         _close(lowerer, head, head_step, [])

@@ -150,12 +150,23 @@ def test_runs_agree(case: Case) -> None:
 
 def test_rejected() -> None:
     assert apply_case(Case("ConstantOfShape", [Arg(elements=[2, -1], dtype=I64)])).rejected
+    for shape, held in (([2], [1, 2]), ([0], [])):
+        two = {"value": tensor(I64, shape, held)}
+        assert apply_case(Case("ConstantOfShape", [Arg(elements=[2], dtype=I64)], two)).rejected
     assert apply_case(Case("Range", [scalar(0), scalar(5), scalar(0)])).rejected
     assert apply_case(Case("Range", [Arg([2], I64), scalar(5), scalar(1)])).rejected
     assert apply_case(Case("EyeLike", [Arg(["N"])])).rejected
     assert apply_case(Case("RandomNormal", [], {"shape": [-1]})).rejected
     assert apply_case(Case("OneHot", [Arg(["N"], I64), scalar(5), scalar([0, 1])], {"axis": 2})).rejected
     assert apply_case(Case("HannWindow", [scalar(-1)])).rejected
+
+
+@pytest.mark.parametrize("shape", [[], [1, 1]])
+def test_the_value_of_a_fill_is_a_vector_for_onnxruntime(shape: list[int]) -> None:
+    case = Case("ConstantOfShape", [Arg(elements=["N"], dtype=I64)], {"value": tensor(I64, shape, [5])})
+    assert not apply_case(case, semantics="onnx").doubts
+    assert apply_case(case).doubts
+    assert apply_case(case, semantics="onnxruntime").rejected
 
 
 def test_constant_without_a_value_is_malformed() -> None:

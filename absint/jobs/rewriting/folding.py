@@ -16,7 +16,7 @@ from onnx import AttributeProto, GraphProto, NodeProto, TensorAnnotation, Tensor
 from onnx.helper import make_attribute, make_tensor
 from onnx.numpy_helper import from_array
 
-from absint.model.protos import Captures, bodies, domain_of, graphs
+from absint.model.protos import Captures, bodies, domain_of, formals, graphs
 from absint.model.wire import kinds
 from absint.program.steps import LOWERED
 
@@ -252,7 +252,7 @@ class _Rewriter:
                 yield Item(NodeProto(op_type="Identity", input=[start], output=[output], name=name), may_go=True)
             return
         entry = []
-        for at, (info, source) in enumerate(zip(body.input, given, strict=True)):
+        for at, (info, source) in enumerate(zip(formals(body, len(given)), given, strict=True)):
             first = NodeProto(op_type="Identity", input=[source], output=[info.name], name=f"{prefix}/{info.name}")
             if not source:
                 first = NodeProto(op_type="Constant", output=[info.name], name=first.name)

@@ -1125,7 +1125,10 @@ class Model:
 
     def graph(self, site: Site, message: Fields, imports: Mapping[str, int], outer: Body | None = None) -> Body:
         """A graph; the inputs of one in a loop are those of the loop's head, which has the site of the body."""
+        tensors = by_key(messages(message, 5), 8, "initialisers")
         infos = by_key(messages(message, 11), 1, "inputs")
+        if site:  # a node gives a body no input that is an initialiser too
+            infos = {name: info for name, info in infos.items() if name not in tensors}
         results = messages(message, 12)
         body = Body(site, messages(message, 1), [string(one(info, 1)) for info in results], imports)
         body.results = results
@@ -1133,9 +1136,9 @@ class Model:
         for index, (name, info) in enumerate(infos.items()):
             body.inputs[name] = info
             body.give(name, (site, index) if site else ((name,), 0))
-        for name, tensor in by_key(messages(message, 5), 8, "initialisers").items():
+        for name, tensor in tensors.items():
             body.constants[name] = tensor
-            if site or name not in infos:
+            if name not in infos:
                 body.give(name, ((*site, name), 0))
         for sparse in messages(message, 15):
             name = string(one(inside(sparse, 1), 8))

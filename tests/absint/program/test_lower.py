@@ -22,7 +22,7 @@ from absint.model import schemas
 from absint.transfer.families import shipped
 from absint.transfer.table import Table
 from tests.absint.shapes.flows.build import sizes
-from tests.models import branch, const, floats, function, ints, loop_body, model, node, untyped
+from tests.models import body, branch, const, floats, function, ints, loop_body, model, node, untyped
 from tests.runs import Runs
 
 
@@ -395,6 +395,36 @@ def test_initialisers_of_a_body() -> None:
     assert shape(checked(made, "N"), "y") == "[2, N]"
 
 
+OWN = numpy_helper.from_array(np.ones(3, np.float32), "own")
+
+
+def test_an_input_of_a_body_that_is_an_initialiser_is_not_given_by_the_node() -> None:
+    grown = loop_body([node("Concat", ["x", "own"], ["x_next"], axis=0)], ["x"])
+    taken = branch([node("Concat", ["a", "own"], ["t"], axis=0)], untyped("t"))
+    scanned = body([node("Add", ["row", "own"], ["out"])], [floats("row")], [floats("out", 3)])
+    for graph in (grown, taken, scanned):
+        graph.input.append(floats("own", 3))
+        graph.initializer.append(OWN)
+    nodes = [
+        const("m", 4),
+        node("Loop", ["m", "", "x0"], ["a"], body=grown),
+        node("If", ["flag"], ["b"], then_branch=taken, else_branch=branch([node("Relu", ["a"], ["e"])], untyped("e"))),
+        node("Scan", ["b"], ["y"], body=scanned, num_scan_inputs=1),
+    ]
+    flag = helper.make_tensor_value_info("flag", onnx.TensorProto.BOOL, [])
+    result = checked(model(nodes, [floats("x0", "N"), flag], ["a", "b", "y"]), "N")
+    assert (shape(result, "a"), shape(result, "y")) == ("[N + 12]", "[ite(flag, N + 15, N + 12), 3]")
+    assert {d.code for d in result.diagnostics} == {"duplicate-initialiser"}
+
+
+def test_a_loop_gives_its_value_to_an_input_that_has_one() -> None:
+    """As documents have it; onnxruntime refuses the body, which then has an input less."""
+    inner = loop_body([node("Relu", ["own"], ["own_next"])], ["own"])
+    inner.initializer.append(OWN)
+    made = model([const("m", 3), node("Loop", ["m", "", "x0"], ["y"], body=inner)], [floats("x0", "N")], ["y"])
+    assert shape(analyze(made), "y") == "[N]"
+
+
 def test_the_values_of_a_body_are_found_by_path() -> None:
     inner = loop_body([node("Relu", ["x"], ["s"])], scans=["s"])
     made = model([const("m", 3), node("Loop", ["m", ""], ["y"], body=inner, name="again")], [floats("x", "N")], ["y"])
@@ -404,11 +434,13 @@ def test_the_values_of_a_body_are_found_by_path() -> None:
 
 
 EMPTY_BRANCHES = {"then_branch": branch([], untyped("x")), "else_branch": branch([])}
+OWN_INPUT = body([], [floats("z", "N")], [untyped("z")])
 MALFORMED = {
     "missing-attribute": node("If", ["m"], ["y"]),
     "loop-arity": node("Loop", ["m", "", "x"], ["y"], body=loop_body([])),
     "scan-arity": node("Scan", ["x"], ["y"], body=loop_body([]), num_scan_inputs=5),
     "branch-outputs": node("If", ["m"], ["y"], **EMPTY_BRANCHES),
+    "branch-inputs": node("If", ["m"], ["y"], then_branch=OWN_INPUT, else_branch=branch([], untyped("x"))),
 }
 
 
