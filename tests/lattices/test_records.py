@@ -68,7 +68,7 @@ def test_they_have_the_members_of_those_of_typing() -> None:
         kernel: int
         stride: int = 1
 
-    assert set(members(Own)) == set(members(Other))
+    assert set(members(Own)) == set(members(Other)) - {"__annotate_func__"}  # of annotations that are no texts
 
 
 def dataclass_and_record() -> list[type]:

@@ -136,7 +136,8 @@ def choice(found: list[str]) -> bool:
 
 # For each operation what it takes and the sort that it gives; that of `ite` is the sort of its sides.
 OPERATIONS: dict[str, tuple[Callable[[list[str]], bool], str]] = {
-    **dict.fromkeys(("+", "*", "-"), (many("Int"), "Int")),
+    **dict.fromkeys(("+", "*"), (many("Int", 2), "Int")),
+    "-": (many("Int"), "Int"),
     **dict.fromkeys(("div", "mod"), (of("Int", "Int"), "Int")),
     **dict.fromkeys(("and", "or"), (many("Bool"), "Bool")),
     **dict.fromkeys(("<=", ">="), (many("Int", 2), "Bool")),
@@ -349,7 +350,9 @@ class Asked:
             right = self.calculated()
             if left[0] == right[0] == "shape" and word in ("==", "!="):
                 is_long = len(left) == len(right)
-                same: Tree = ("and", "true", *map(COMPARED["=="], left[1:], right[1:])) if is_long else "false"
+                same: Tree = "true" if is_long else "false"
+                if is_long and len(left) > 1:
+                    same = ("and", same, *map(COMPARED["=="], left[1:], right[1:]))
                 found.append(same if word == "==" else ("not", same))
             else:
                 found.append(COMPARED[word](self.number(left), self.number(right)))
@@ -448,7 +451,8 @@ class Asked:
             return self.symbol(self.name_here())
         if function in ("shape", "rank", "size"):
             axes = self.axes(self.name_here())
-            return {"shape": ("shape", *axes), "size": ("*", "1", *axes)}.get(function, str(len(axes)))
+            size: Tree = ("*", "1", *axes) if axes else "1"
+            return {"shape": ("shape", *axes), "size": size}.get(function, str(len(axes)))
         items = self.until(")")
         self.chosen(len(items))
         if function == "ite" and len(items) == 3:
@@ -1232,6 +1236,8 @@ class Model:
         """The body in an attribute of an If or a loop."""
         if node.domain or site[-1] not in BODY.get(node.operator, ()) or site[-1] not in node.attributes:
             raise WrongError(f"{node.operator} has no body {shortened(site[-1])}")
+        if whole(node.attributes[site[-1]], 20) != 5:
+            raise WrongError(f"{shortened(site[-1])} is no graph")
         return self.graph(site, inside(node.attributes[site[-1]], 6), outer.imports, outer)
 
     def attribute(self, node: Node, name: str, body: Body) -> Value:

@@ -206,7 +206,7 @@ def test_a_path_that_is_no_model(
 
 
 def test_a_path_with_a_nul() -> None:
-    with pytest.raises(absint.ModelError, match=r"^a\\x00b is no path: embedded null byte$"):
+    with pytest.raises(absint.ModelError, match=r"^a\\x00b is no path: .*embedded null"):
         absint.analyze("a\0b")
 
 

@@ -149,6 +149,11 @@ def body_with_more(model: ModelProto) -> None:
     named(model, "q").attribute[0].g.output.add(name="e")
 
 
+def body_without_type(model: ModelProto) -> None:
+    """Readers ignore a graph of an attribute that does not say that it is one."""
+    named(model, "q").attribute[0].ClearField("type")
+
+
 def imported_twice(model: ModelProto) -> None:
     model.opset_import.add(domain="ai.onnx", version=17)
 
@@ -189,6 +194,7 @@ CHANGES = [
     (unused, "no output depends on step"),
     (constant_with_input, "a Constant takes nothing"),
     (body_with_more, "its body has other numbers of inputs or outputs in the model"),
+    (body_without_type, "body is no graph"),
     (imported_twice, "the model imports two versions of a domain"),
     (outside, "its elements lie outside of the folder of the model"),
 ]
