@@ -11,7 +11,7 @@ from absint.commands.command import FINE, NO, Command, status
 from absint.commands.models import models_argument
 from absint.errors import UsageError
 from absint.jobs.rewriting.rounds import PASSES
-from absint.jobs.simplifying.running import apart
+from absint.jobs.simplifying.running import Runs, runs_of_both
 from absint.lattices.limits import LONG
 from absint.model.writing import check_target
 from absint.shapes.sizes import Sizes
@@ -77,9 +77,9 @@ def simplify(
             seconds=seconds,
             force=True,
         )
-    differences, ran = apart(result, output) if runs and not found.weights_elsewhere else ((), 0)
-    of_runs = report.of_runs(differences, ran, found.weights_elsewhere) if runs else ()
+    showed = runs_of_both(result, output) if runs and not found.weights_elsewhere else Runs((), 0, ())
+    of_runs = report.of_runs(showed, found.weights_elsewhere) if runs else ()
     out = sys.stderr if output == "-" else sys.stdout
     parts = report.report(result, found, details=details)
     answer(form, lambda: report.document(result, found), lambda: (*parts, *of_runs), out)
-    return NO if differences else FINE
+    return NO if showed.differences else FINE

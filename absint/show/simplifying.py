@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from absint.jobs.simplifying.running import Runs
 from absint.jobs.simplifying.simplify import Simplified
 from absint.lattices.text.documents import Document
 from absint.lattices.text.forms import Key, by_name, many
@@ -38,16 +39,19 @@ def report(result: Result, found: Simplified, *, details: bool = False) -> Itera
         yield listed("weights that runtimes look for beside the copy", found.weights_elsewhere)
 
 
-def of_runs(differences: Sequence[str], count: int, weights_elsewhere: Sequence[str] = ()) -> Iterator[Part]:
+def of_runs(runs: Runs, weights_elsewhere: Sequence[str] = ()) -> Iterator[Part]:
     """What runs of both showed."""
-    if differences:
-        yield listed("runs of the two differ", differences)
+    if runs.differences:
+        yield listed("runs of the two differ", runs.differences)
     elif weights_elsewhere:
         yield Line("  nothing was compared: the weights are not beside the copy, add --copy-weights", "yellow")
-    elif not count:
+    elif not runs.both:
         yield Line("  nothing was compared: at none of the sizes tried do both run", "yellow")
     else:
-        yield Line(f"  {count} {plural('run', count)} of both: every output is bit-equal", "green")
+        which = "every output that is not of random numbers" if runs.random else "every output"
+        yield Line(f"  {runs.both} {plural('run', runs.both)} of both: {which} is bit-equal", "green")
+    if runs.random:
+        yield listed("of random numbers, not compared", runs.random)
 
 
 SIMPLIFIED: Final = Document[Simplified](

@@ -2,29 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from absint.api import analyze
 from absint.lattices.limits import LONG
 from absint.lattices.text.escapes import format_sizes
+from absint.questions.proofs.proof import drawn
 from absint.result import Result
 from absint.runs.run import RunError, feeds_for, run
 
 _SAMPLES: Final = 3
 
 
-def apart(result: Result, path: str) -> tuple[Sequence[str], int]:
-    """What differs in runs of a model and of the copy at this path, at three legal sizes and without optimisations; and
-    how many runs there were of both. Outputs that differ are compared once more where no weights are packed.
+class Runs(NamedTuple):
+    """What runs of a model and of its copy showed."""
+
+    differences: Sequence[str]
+    both: int
+    """How many there were of both."""
+    random: Sequence[str]
+    """The outputs that were not compared, since they are of random numbers."""
+
+
+def runs_of_both(result: Result, path: str) -> Runs:
+    """Run a model and the copy at this path at three legal sizes, without optimisations. Outputs that differ are
+    compared once more where no weights are packed.
 
     Raises MissingRuntimeError without onnxruntime, UsageError for inputs that nobody can make up.
     """
-    copy = analyze(path)
-    tried = [(format_sizes(sizes, "the only sizes"), *compared(result, copy, sizes)) for sizes in _samples(result)]
-    return [f"at {at} {text}" for at, text, _ in tried if text], sum(ran for *_, ran in tried)
+    copy, random = analyze(path), drawn(result)
+    tried = [
+        (format_sizes(sizes, "the only sizes"), *compared(result, copy, sizes, random)) for sizes in _samples(result)
+    ]
+    return Runs([f"at {at} {text}" for at, text, _ in tried if text], sum(ran for *_, ran in tried), sorted(random))
 
 
 def _samples(result: Result) -> Iterable[Mapping[str, int]]:
@@ -32,10 +45,17 @@ def _samples(result: Result) -> Iterable[Mapping[str, int]]:
 
 
 def compared(
-    result: Result, copy: Result, sizes: Mapping[str, int], *, isolated: bool = True, seconds: float = LONG
+    result: Result,
+    copy: Result,
+    sizes: Mapping[str, int],
+    random: Container[str] = (),
+    *,
+    isolated: bool = True,
+    seconds: float = LONG,
 ) -> tuple[str, bool]:
-    """What differs in runs of a model and of its copy at these sizes, and whether both run. Only an isolated run has a
-    limit of time: a copy that is slower than that differs."""
+    """What differs in runs of a model and of its copy at these sizes, except for random outputs, and whether both run.
+    Only an isolated run has a limit of time: a copy that is slower than that differs.
+    """
     feeds = feeds_for(result, sizes, seed=1)
     before, after = (_outputs(each, feeds, isolated, seconds) for each in (result, copy))
     if isinstance(before, str) or isinstance(after, str):
@@ -43,11 +63,11 @@ def compared(
             return "", False
         fails = "the model" if isinstance(before, str) else "the copy"
         return f"{fails} alone fails: {before if isinstance(before, str) else after}", False
-    differing = next(_differing(before, after), None)
+    differing = next(_differing(before, after, random), None)
     if differing is not None:  # a weight may be a constant in the copy alone, which kernels pack, and round otherwise
         before, after = (_outputs(each, feeds, isolated, seconds, packed=False) for each in (result, copy))
         if not isinstance(before, str) and not isinstance(after, str):
-            differing = next(_differing(before, after), None)
+            differing = next(_differing(before, after, random), None)
     return "" if differing is None else f"output {differing!r} differs", True
 
 
@@ -60,8 +80,10 @@ def _outputs(
         return " ".join(str(error).split())[:200]
 
 
-def _differing(before: Mapping[str, object], after: Mapping[str, object]) -> Iterator[str]:
-    return (name for name, value in before.items() if name not in after or not _same(value, after[name]))
+def _differing(before: Mapping[str, object], after: Mapping[str, object], random: Container[str]) -> Iterator[str]:
+    for name, value in before.items():
+        if name not in after or not (name in random or _same(value, after[name])):
+            yield name
 
 
 def _same(a: object, b: object) -> bool:

@@ -19,6 +19,9 @@ from absint.lattices.text.escapes import excerpt, format_sizes, plain
 from absint.lattices.text.forms import RELATION, SECONDS, SIZES, Key, Object, many, maybe, one_of
 from absint.lattices.text.naming import Names, Naming
 from absint.lattices.text.sheets import Line, Sheet, Table, plural
+from absint.lattices.value import Tensor
+from absint.program.nodes import Node
+from absint.program.steps import ABSENT
 from absint.questions.limits import checked
 from absint.questions.proofs.requirements import independent
 from absint.questions.proofs.text import Query
@@ -27,6 +30,7 @@ from absint.solution.constraints import ASSUMPTION, Recorder, all_names, found, 
 from absint.solution.naming import about, brief, names_of, stated
 from absint.solver.constraints import CONSTRAINT, Constraint, ConstraintSet
 from absint.solver.prove import Decision, Prover, Tier
+from absint.transfer.traits import RANDOM
 
 ShownBy = Literal["", "rules", "run"]
 
@@ -260,6 +264,27 @@ def upstream(analysed: Analysed, nodes: Iterable[int]) -> set[int]:
             found.add(node)
             pending += before.get(node, ())
     return found
+
+
+def drawn(analysed: Analysed) -> set[str]:
+    """The outputs that random numbers reach: two runs on equal inputs may give others."""
+    draws = {number for number, node in enumerate(analysed.nodes) if _draws(analysed, node)}
+    found = {name: analysed.operands[name][0] for name in analysed.outputs if name in analysed.operands}
+    return {name for name, node in found.items() if draws and upstream(analysed, [node]) & draws}
+
+
+def _draws(analysed: Analysed, node: Node) -> bool:
+    """A node draws random numbers, a Dropout unless it is told not to train."""
+    operation = node.operation
+    if operation is None or operation.op_type not in RANDOM:
+        return False
+    if operation.operator != "Dropout" or operation.version < 7:
+        return True
+    given = node.operands[2] if len(node.operands) > 2 else ABSENT
+    value = analysed.value_of(given)
+    return given != ABSENT and not (
+        isinstance(value, Tensor) and value.contents is not None and value.contents.elements[:1] == (FALSE,)
+    )
 
 
 class _Named(Query):

@@ -19,6 +19,7 @@ from absint.lattices.value import Tensor, tensors
 from absint.packages import is_installed
 from absint.program.nodes import Node
 from absint.program.steps import Operand
+from absint.questions.proofs.proof import drawn
 from absint.questions.rows.evidence import InputAxis, Meeting, Witness
 from absint.questions.sizes.contracts import symbol_facts
 from absint.solution.analysed import Analysed
@@ -192,7 +193,8 @@ def rows_along(analysed: Analysed, symbol: Symbol, *, run: bool = True, seconds:
     if open_ and run and is_installed("onnxruntime"):
         from absint.questions.rows.witness import witnesses
 
-        shown = witnesses(analysed, symbol.name, followed, open_, seconds)
+        random = drawn(analysed)  # what changes there is no witness
+        shown = witnesses(analysed, symbol.name, followed, [name for name in open_ if name not in random], seconds)
         outputs = [
             replace(output, verdict="mixes", witness=shown[output.name]) if output.name in shown else output
             for output in outputs

@@ -169,6 +169,15 @@ def test_nothing_is_claimed(text: str) -> None:
     assert output.verdict == "unknown"
 
 
+def test_random_numbers_are_no_witness() -> None:
+    text = """net (float[n, d] x) => (float[n, d] y, bool[n] z) { noise = RandomUniformLike(x) y = Add(x, noise)
+        mean = ReduceMean<axes = [1], keepdims = 0>(x) one = Sigmoid(mean) draw = Bernoulli<dtype = 9>(one)
+        z = Identity(draw) }"""
+    rows = found(text)
+    assert [output.verdict for output in rows.outputs] == ["unknown", "unknown"]
+    assert not rows.mixes
+
+
 def test_the_first_meeting_is_named() -> None:
     (output,) = found(
         "net (float[n, d] x) => (float[n, d] y) { a = Relu(x) b = Softmax<axis=0>(a) y = Exp(b) }"

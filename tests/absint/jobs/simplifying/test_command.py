@@ -14,6 +14,7 @@ from onnx import numpy_helper, parser
 import absint
 from absint.cli import run
 from absint.jobs.diffing.comparison import proof
+from absint.jobs.simplifying.running import Runs
 from absint.lattices.limits import DeadlineError
 from absint.model.opening import copy_span
 from absint.model.wire.splicing import Span
@@ -92,8 +93,27 @@ def test_a_damaged_file(capsys: pytest.CaptureFixture[str]) -> None:
     assert not Path("out.onnx").exists()
 
 
+def test_random_numbers_are_not_compared(capsys: pytest.CaptureFixture[str]) -> None:
+    text = """<ir_version: 10, opset_import: ["": 18]> g (float[N] x) => (float[N] y, float[N] z, float[N] kept)
+        <float ratio = {0.5}, bool train = {1}, bool still = {0}> {
+        noise = RandomUniformLike(x)  y = Add(x, noise)  z, mask = Dropout(x, ratio, train)
+        kept, other = Dropout(x, ratio, still) }"""
+    onnx.save(parser.parse_model(text), "r.onnx")
+    code, out, _ = said(capsys, "r.onnx", "-o", "out.onnx", "--run")
+    assert (code, out.splitlines()[-5:]) == (
+        0,
+        [
+            "  3 runs of both: every output that is not of random numbers is bit-equal",
+            "",
+            "of random numbers, not compared",
+            "  y",
+            "  z",
+        ],
+    )
+
+
 def test_without_a_run_nothing_is_compared() -> None:
-    assert [str(line.text) for line in of_runs((), 0) if isinstance(line, Line)] == [
+    assert [str(line.text) for line in of_runs(Runs((), 0, ())) if isinstance(line, Line)] == [
         "  nothing was compared: at none of the sizes tried do both run"
     ]
 
