@@ -16,11 +16,11 @@ terms have one (`absint.lattices.logic.relation`).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal, cast
 
 from absint.lattices.logic.formula import Comparison, ComparisonOp, Relation
-from absint.lattices.terms.atoms import Operand
+from absint.lattices.terms.atoms import Operand, operands_first
 from absint.lattices.terms.evaluation import INTEGERS
 from absint.lattices.terms.expr import Atom, Dim, Expr, Monomial, Symbol
 from absint.lattices.terms.floats import Float
@@ -28,7 +28,7 @@ from absint.lattices.terms.interval import Interval
 
 
 class Translator(ABC):
-    """Translates expressions over one set of symbols; equal atoms share one term. Iterative, so depth is no limit."""
+    """Translates expressions over one set of symbols; equal atoms share one term. Depth is no limit."""
 
     def __init__(self) -> None:
         self._atoms: dict[Atom, str] = {}
@@ -55,27 +55,19 @@ class Translator(ABC):
         """The term of an expression. Raises ValueError for an unknown dim."""
         if not isinstance(dim, Expr):
             raise ValueError("an unknown dim has no term")
-        self._prepare(_atoms(dim))
+        self._prepare(dim)
         return self._sum(dim)
 
     def relation(self, relation: Relation) -> str:
         """The formula of a relation. Raises ValueError for one over an unknown dim."""
-        self._prepare(_atoms(relation))
+        self._prepare(relation)
         return self._formula(relation)
 
-    def _prepare(self, roots: Iterable[Atom]) -> None:
-        """Give every atom below the roots its term, operands first."""
-        stack = [(root, False) for root in roots][::-1]
-        while stack:
-            atom, expanded = stack.pop()
-            if atom in self._atoms:
-                continue
-            if expanded or not atom.args:
+    def _prepare(self, root: Operand) -> None:
+        """Give every atom below the root its term, operands first."""
+        for outer in _atoms(root):
+            for atom in operands_first(outer, _below, self._atoms):
                 self._atoms[atom] = self._atom(atom)
-            else:
-                stack.append((atom, True))
-                children = [child for arg in atom.args for child in _atoms(arg) if child not in self._atoms]
-                stack.extend((child, False) for child in reversed(children))
 
     def _sum(self, e: Expr) -> str:
         return self._total(e.ordered)
@@ -214,6 +206,10 @@ def _atoms(root: Operand) -> Iterator[Atom]:
     for e in sums:
         for mono, _ in e.ordered:
             yield from mono
+
+
+def _below(atom: Atom) -> list[Atom]:
+    return [child for arg in atom.args for child in _atoms(arg)]
 
 
 def _is_natural(e: Expr) -> bool:

@@ -8,8 +8,8 @@ from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.piecewise import chosen
 from absint.lattices.logic.relation import Relation
 from absint.lattices.ramp import NO_RAMPS, mapped
-from absint.lattices.terms.expr import Atom, Dim, Expr, Symbol, add, const, expr_of, mul, postorder, sub
-from absint.lattices.terms.normal import rebuilt
+from absint.lattices.terms.expr import Atom, Dim, Expr, Symbol, add, const, expr_of, mul, sub
+from absint.lattices.terms.normal import Substitution
 from absint.lattices.value import Tensor, Value
 
 Sums = frozenset[tuple[frozenset[Symbol], Expr]]
@@ -83,11 +83,7 @@ def _with(dim: Dim, values: Mapping[Atom, Dim]) -> Dim:
     """The dim with these values for atoms, in operands of others too."""
     if not isinstance(dim, Expr) or dim.const is not None:
         return dim
-    built: dict[Atom, Dim] = {}
-    for atom in postorder(dim.atoms()):
-        known = values.get(atom)
-        built[atom] = rebuilt(atom, built) if known is None else known
-    return dim.rebuild(built)
+    return dim.rebuild(Substitution(values).values(dim))
 
 
 def replaced(value: Value, change: Callable[[Dim], Dim]) -> Value:

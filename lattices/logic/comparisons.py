@@ -10,19 +10,20 @@ Rewrites go on with smaller expressions; where one could bring its own expressio
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache, partial
 from math import gcd, prod
 from typing import Final, cast
 
 from absint.lattices.logic.formula import FALSE, TRUE, UNKNOWN_RELATION, Relation, conjunction, disjunction, relation_of
 from absint.lattices.logic.solving import solved
-from absint.lattices.terms.atoms import Atom, postorder
+from absint.lattices.terms.atoms import Atom
 from absint.lattices.terms.dim import Dim
 from absint.lattices.terms.division import further_divisor
 from absint.lattices.terms.evaluation import states
 from absint.lattices.terms.expr import MAX_TERMS, Expr, add, as_dim, const, expr_of, mul, neg, polynomial, sub
 from absint.lattices.terms.intern import remembered
-from absint.lattices.terms.normal import rebuilt
+from absint.lattices.terms.normal import with_atoms
 from absint.lattices.terms.polynomials import common_factor, exact_quotient, nonneg, nonneg_of
 
 
@@ -334,13 +335,12 @@ def _with_side(e: Expr, condition: Relation, side: int) -> Dim:
 
     One left inside a quotient could bring back the relation that is being settled.
     """
-    values: dict[Atom, Dim] = {}
-    for node in postorder(e.atoms()):
-        if node.op == "ite" and node.args[0] is condition:
-            values[node] = cast(Expr, node.args[side]).rebuild(values)
-        else:
-            values[node] = rebuilt(node, values)
-    return e.rebuild(values)
+
+    def taken(node: Atom, values: Mapping[Atom, Dim]) -> Dim | None:
+        is_choice = node.op == "ite" and node.args[0] is condition
+        return cast(Expr, node.args[side]).rebuild(values) if is_choice else None
+
+    return e.rebuild(with_atoms(e, taken))
 
 
 _AT_LEAST_ZERO: Final = (_bounded_extreme, _split_product, partial(_settled_choice, ">="))

@@ -14,7 +14,7 @@ from typing import Final, Literal, Protocol, cast
 from absint.lattices.limits import on_time
 from absint.lattices.logic.truth import Truth
 from absint.lattices.records import NamedTuple
-from absint.lattices.terms.atoms import Atom, Symbol, Values, short_key
+from absint.lattices.terms.atoms import Atom, Symbol, Values, operands_first, short_key
 from absint.lattices.terms.dim import Condition, Dim
 from absint.lattices.terms.evaluation import Binding, UndefinedError, values_of
 from absint.lattices.terms.expr import Expr, const, sub
@@ -89,20 +89,8 @@ class Relation(Condition):
         return (r for r in self.subformulas() if isinstance(r, Comparison))
 
     def subformulas(self) -> list[Relation]:
-        """Every formula it is built from, operands first, each once, itself last; iterative, so depth is no limit."""
-        done: dict[Relation, None] = {}
-        stack = [(self, False)]
-        while stack:
-            relation, expanded = stack.pop()
-            if relation in done:
-                continue
-            operands = relation.parts if relation.op in ("and", "or") else ()
-            if expanded or not operands:
-                done[relation] = None
-            else:
-                stack.append((relation, True))
-                stack.extend((part, False) for part in reversed(operands) if part not in done)
-        return list(done)
+        """Every formula it is built from, operands first, each once, itself last."""
+        return operands_first(self, lambda relation: relation.parts if relation.op in ("and", "or") else ())
 
     def atoms(self) -> Iterator[Atom]:
         return chain.from_iterable([relation.expr.atoms() for relation in self.comparisons()])

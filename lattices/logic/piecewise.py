@@ -34,7 +34,7 @@ from absint.lattices.terms.evaluation import INTEGERS, is_partial, states
 from absint.lattices.terms.expr import Atom, Dim, Expr, Symbol, add, const, expr_of, mul, postorder, product
 from absint.lattices.terms.floats import Float
 from absint.lattices.terms.intern import remembered
-from absint.lattices.terms.normal import rebuilt
+from absint.lattices.terms.normal import rebuilt, with_atoms
 from absint.lattices.terms.periodic import FEW
 from absint.lattices.terms.shortening import length, shortened
 
@@ -115,14 +115,14 @@ def chosen(dim: Dim, held: frozenset[Relation]) -> Dim:
     """The dim with the choices resolved whose conditions, or their negations, are among these."""
     if not isinstance(dim, Expr) or dim.size > _LARGE or not any(atom.args for atom in dim.atoms()):
         return dim
-    values: dict[Atom, Dim] = {}
-    for node in postorder(dim.atoms()):
+
+    def taken(node: Atom, values: Mapping[Atom, Dim]) -> Dim | None:
         condition = cast(Relation, node.args[0]) if node.op == "ite" else None
-        if condition is not None and (condition in held or condition.negated in held):
-            values[node] = cast(Expr, node.args[1 if condition in held else 2]).rebuild(values)
-        else:
-            values[node] = rebuilt(node, values)
-    return dim.rebuild(values)
+        if condition is None or not (condition in held or condition.negated in held):
+            return None
+        return cast(Expr, node.args[1 if condition in held else 2]).rebuild(values)
+
+    return dim.rebuild(with_atoms(dim, taken))
 
 
 class _Scope:
@@ -298,16 +298,17 @@ def _forms(e: Expr) -> Iterator[Expr]:
     told = dict.fromkeys((*cases(e), *_empty(e)))
     if not told and not choices(e):
         return
-    values: dict[Atom, Dim] = {}
-    for node in postorder(e.atoms()):
-        if node.op == "ite":
-            condition, a, b = cast("tuple[Relation, Expr, Expr]", node.args)
-            condition = condition.rebuild(values)
-            values[node] = ite(condition, _under(condition, a.rebuild(values)), _under(~condition, b.rebuild(values)))
-        else:
-            values[node] = rebuilt(node, values)
-    forms = [settled(e), e.rebuild(values)]
-    forms += [ite(condition, _under(condition, e), _under(~condition, e)) for condition in told]
+
+    def chosen(condition: Relation, a: Dim, b: Dim) -> Dim:
+        return ite(condition, _under(condition, a), _under(~condition, b))
+
+    def narrowed(node: Atom, values: Mapping[Atom, Dim]) -> Dim | None:
+        if node.op != "ite":
+            return None
+        condition, a, b = cast("tuple[Relation, Expr, Expr]", node.args)
+        return chosen(condition.rebuild(values), a.rebuild(values), b.rebuild(values))
+
+    forms = [settled(e), e.rebuild(with_atoms(e, narrowed)), *(chosen(condition, e, e) for condition in told)]
     yield from (form for form in map(shortened, forms) if isinstance(form, Expr))
 
 

@@ -6,14 +6,16 @@ invents. Names of models never do, whatever a file contains: the text of a dim i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from functools import lru_cache
-from typing import ClassVar, Final, Self, cast
+from typing import ClassVar, Final, Self, TypeVar, cast
 
 from absint.lattices.records import NamedTuple
 from absint.lattices.terms.intern import InternTable
 from absint.lattices.terms.interval import Interval, clamped
+
+T = TypeVar("T")
 
 
 class SymbolKind(Enum):
@@ -276,6 +278,25 @@ def postorder(roots: Iterable[Atom], known: Container[Atom] = ()) -> list[Atom]:
                 continue
             done[node] = None
         stack.pop()
+    return list(done)
+
+
+def operands_first(root: T, operands: Callable[[T], Sequence[T]], known: Container[T] = ()) -> list[T]:
+    """The root and all that it is built from, operands first and in their order, each once; depth is no limit.
+
+    Those in `known` are left out, with all that are reached through them alone.
+    """
+    done: dict[T, None] = {}
+    stack = [(root, False)]
+    while stack:
+        top, is_open = stack.pop()
+        if top in done or top in known:
+            continue
+        if is_open or not (below := operands(top)):
+            done[top] = None
+        else:
+            stack.append((top, True))
+            stack += [(part, False) for part in reversed(below) if part not in done]
     return list(done)
 
 

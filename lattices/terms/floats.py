@@ -17,7 +17,7 @@ from functools import lru_cache
 from math import gcd, inf, isfinite, isinf, isnan, nan
 from typing import Final, cast
 
-from absint.lattices.terms.atoms import Atom, Operand, Values, postorder, short_key
+from absint.lattices.terms.atoms import Atom, Operand, Values, operands_first, postorder, short_key
 from absint.lattices.terms.dim import Condition, Dim, float_text
 from absint.lattices.terms.evaluation import UndefinedError
 from absint.lattices.terms.expr import Expr, const, sole_atom
@@ -80,19 +80,8 @@ class Float(Operand):
         return iter(self._atoms)
 
     def subterms(self) -> list[Float]:
-        """Every term it is built from, operands first, each once, itself last; iterative, so depth is no limit."""
-        done: dict[Float, None] = {}
-        stack = [(self, False)]
-        while stack:
-            term, expanded = stack.pop()
-            if term in done:
-                continue
-            if expanded or not term.floats:
-                done[term] = None
-            else:
-                stack.append((term, True))
-                stack.extend((part, False) for part in reversed(term.floats) if part not in done)
-        return list(done)
+        """Every term it is built from, operands first, each once, itself last."""
+        return operands_first(self, lambda term: term.floats)
 
     def rebuild(self, values: Mapping[Atom, Dim]) -> Float | None:
         """The term with each atom replaced by its value; None if one is unknown."""

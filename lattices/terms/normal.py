@@ -107,14 +107,14 @@ __all__ = [
 
 
 class Substitution:
-    """Replaces symbols in many expressions, simultaneously, and renormalises; each atom is rebuilt once."""
+    """Replaces atoms in many expressions, simultaneously, and renormalises; each atom is rebuilt once."""
 
     __slots__ = ("_values", "mapping")
 
-    def __init__(self, mapping: Mapping[Symbol, Dim]) -> None:
-        """Symbols that are not in the mapping stay."""
-        self.mapping = mapping
-        """Symbols -> what replaces them."""
+    def __init__(self, mapping: Mapping[Symbol, Dim] | Mapping[Atom, Dim]) -> None:
+        """Symbols that are not in the mapping stay. Only `values` replaces other atoms."""
+        self.mapping = cast("Mapping[Symbol, Dim]", mapping)
+        """Atoms -> what replaces them."""
         self._values: dict[Atom, Dim] = {}
 
     def __len__(self) -> int:
@@ -127,10 +127,10 @@ class Substitution:
 
     def values(self, root: Operand) -> Mapping[Atom, Dim]:
         """What replaces the atoms of the root, and of others before it."""
-        values, mapping = self._values, self.mapping
+        values, mapping = self._values, cast("Mapping[Atom, Dim]", self.mapping)
         new = [atom for atom in root.atoms() if atom not in values]
         for node in postorder(new, values) if new else ():
-            values[node] = mapping[node] if isinstance(node, Symbol) and node in mapping else rebuilt(node, values)
+            values[node] = mapping[node] if node in mapping else rebuilt(node, values)
         return values
 
 
@@ -150,6 +150,17 @@ def substitute_names(dim: Dim, mapping: Mapping[str, Dim | int]) -> Dim:
         return dim
     chosen = {s: as_dim(mapping[s.name]) for s in dim.symbols if s.name in mapping}
     return substitute(dim, chosen) if chosen else dim
+
+
+def with_atoms(root: Operand, change: Callable[[Atom, Mapping[Atom, Dim]], Dim | None]) -> Mapping[Atom, Dim]:
+    """The atoms of the root and their values: what `change` makes of one over those of its operands, or the same
+    operation on these.
+    """
+    values: dict[Atom, Dim] = {}
+    for node in postorder(root.atoms()):
+        changed = change(node, values)
+        values[node] = rebuilt(node, values) if changed is None else changed
+    return values
 
 
 def rebuilt(node: Atom, values: Mapping[Atom, Dim]) -> Dim:

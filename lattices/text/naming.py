@@ -12,6 +12,7 @@ from itertools import count
 from typing import Final, NamedTuple
 
 from absint.lattices.logic.relation import FALSE, TRUE, Relation
+from absint.lattices.terms.atoms import operands_first
 from absint.lattices.terms.evaluation import casts_floats
 from absint.lattices.terms.expr import Dim, Expr, Symbol, sole_atom
 from absint.lattices.text.layout import Shown, sides
@@ -150,18 +151,9 @@ class Naming:
 
     def _split_below(self, root: _Printed) -> None:
         """Choose parts so that the text of everything long below, and of the root, is short; operands first."""
-        stack = [(root, False)]
-        while stack:
-            value, are_parts_done = stack.pop()
-            if value in self._split:
-                continue
-            if are_parts_done:
-                self._split.add(value)
-                self._choose(value)
-            else:
-                stack.append((value, True))
-                parts = [piece for piece in _pieces(value) if isinstance(piece, PrintedPart)]
-                stack.extend((part.value, False) for part in reversed(parts) if part.form.length > MAX_SHOWN)
+        for value in operands_first(root, _long_parts, self._split):
+            self._split.add(value)
+            self._choose(value)
 
     def _choose(self, value: _Printed) -> None:
         """Choose visible parts of an expression or relation until its text is short, or nothing is left to name."""
@@ -312,6 +304,11 @@ def _pieces(value: _Printed) -> tuple[str | PrintedPart, ...]:
         return form.pieces
     left, op, right = found
     return PrintedPart(left, form_of(left), False), op, PrintedPart(right, form_of(right), False)
+
+
+def _long_parts(value: _Printed) -> list[_Printed]:
+    parts = (piece for piece in _pieces(value) if isinstance(piece, PrintedPart))
+    return [part.value for part in parts if part.form.length > MAX_SHOWN]
 
 
 def _is_long(expr: Expr) -> bool:

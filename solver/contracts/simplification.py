@@ -28,7 +28,7 @@ from absint.lattices.logic.relation import (
 )
 from absint.lattices.logic.truth import NO, YES
 from absint.lattices.terms.expr import Atom, Dim, Expr, Symbol, expr_of, postorder
-from absint.lattices.terms.normal import broadcast, maximum, minimum, rebuilt, sole_atom
+from absint.lattices.terms.normal import Substitution, broadcast, maximum, minimum, sole_atom
 from absint.solver.constraints import Constraint
 
 _MOST: Final = 48
@@ -94,8 +94,8 @@ def _apart(clause: Relation) -> list[Relation] | None:
         return None
     condition, then, otherwise = _choice(atom)
     return [
-        disjunction(negation(condition), _replaced(clause, atom, then)),
-        disjunction(condition, _replaced(clause, atom, otherwise)),
+        disjunction(negation(condition), clause.rebuild(Substitution({atom: then}).values(clause))),
+        disjunction(condition, clause.rebuild(Substitution({atom: otherwise}).values(clause))),
     ]
 
 
@@ -118,14 +118,6 @@ def _choice(atom: Atom) -> tuple[Relation, Dim, Dim]:
         return eq(first, 1), broadcast(*rest), first
     other = maximum(*rest) if atom.op == "max" else minimum(*rest)
     return (ge(first, other) if atom.op == "max" else ge(other, first)), first, other
-
-
-def _replaced(relation: Relation, atom: Atom, value: Dim) -> Relation:
-    """The relation with the atom replaced wherever it occurs."""
-    values: dict[Atom, Dim] = {}
-    for node in postorder(relation.atoms()):
-        values[node] = value if node is atom else rebuilt(node, values)
-    return relation.rebuild(values)
 
 
 def weight(relations: Iterable[Relation]) -> int:

@@ -22,10 +22,10 @@ from absint.lattices.terms.expr import (
     const,
     expr_of,
     mul,
-    postorder,
+    sole_atom,
     sub,
 )
-from absint.lattices.terms.normal import divided_times, floordiv, maximum, minimum, mod, rebuilt, sole_atom, substitute
+from absint.lattices.terms.normal import Substitution, divided_times, floordiv, maximum, minimum, mod, substitute
 from absint.lattices.terms.polynomials import nonneg
 
 # Equality of terms with quotients that always go up exactly, such as i*(i + 1)//2: they are polynomials.
@@ -271,17 +271,15 @@ class Divided(Form):
         i = expr_of(number)
         before, next_one = (self._divided(start, at) for at in (i, i + 1))
         after = self.at(start, i + 1)
-        atoms = [sole_atom(e) if isinstance(e, Expr) else None for e in (before, next_one)]
-        if None in atoms or not isinstance(back, Expr) or not isinstance(after, Expr):
+        atoms = [atom for e in (before, next_one) if isinstance(e, Expr) and (atom := sole_atom(e)) is not None]
+        if len(atoms) < 2 or not isinstance(back, Expr) or not isinstance(after, Expr):
             return False
         if self.at(start, ZERO_EXPR) is not start:
             return False
         quotient = expr_of(Symbol.placeholder("quotient", None, None))
         wholes = (quotient * self.divisor + rest for rest in range(self.divisor))
-        return all(
-            _is_same(number, *(with_atoms(e, {atoms[0]: whole, atoms[1]: quotient}) for e in (back, after)))
-            for whole in wholes
-        )
+        changes = (Substitution({atoms[0]: whole, atoms[1]: quotient}) for whole in wholes)
+        return all(_is_same(number, *(e.rebuild(change.values(e)) for e in (back, after))) for change in changes)
 
 
 @dataclass(frozen=True)
@@ -356,14 +354,6 @@ def following(e: Expr) -> Expr:
     after = e + 1
     assert isinstance(after, Expr)
     return after
-
-
-def with_atoms(e: Expr, mapping: Mapping[Atom | None, Dim]) -> Dim:
-    """The term with other terms in place of some atoms."""
-    values: dict[Atom, Dim] = {}
-    for node in postorder(e.atoms()):
-        values[node] = mapping[node] if node in mapping else rebuilt(node, values)
-    return e.rebuild(values)
 
 
 def _is_same(number: Symbol, a: Dim, b: Dim) -> bool:
