@@ -19,14 +19,15 @@ from functools import cached_property
 from itertools import chain, islice
 from random import Random
 from time import perf_counter
-from typing import Final, Literal
+from typing import Final, Literal, cast
 
 from absint.lattices.limits import DeadlineError, Limits, on_time, remaining
-from absint.lattices.logic.facts import Facts
+from absint.lattices.logic.facts import Facts, in_steps
 from absint.lattices.logic.relation import FALSE, TRUE, Relation, conjunction, eq, falsity, ge, le, truth
 from absint.lattices.logic.truth import NO, YES
 from absint.lattices.terms.evaluation import casts_floats, is_any_function
-from absint.lattices.terms.expr import Dim, Expr, Symbol, expr_of
+from absint.lattices.terms.expr import Expr, Symbol, expr_of, postorder
+from absint.lattices.terms.interval import Congruence
 from absint.solver.backend import Answer, Backend, shared
 from absint.solver.candidates import drawn
 from absint.solver.constraints import Constraint, ConstraintSet, meets
@@ -331,24 +332,41 @@ def _follows(facts: Facts, relation: Relation) -> bool:
         return False
     if facts.decide(relation) is YES:
         return True
-    exact = in_multiples(relation, facts)
-    return exact is TRUE or facts.decide(exact) is YES
+    return _holds_by_remainders(in_multiples(relation, facts), facts, _REMAINDERS)
 
 
 def in_multiples(relation: Relation, facts: Facts) -> Relation:
     """The relation with `m*k + r` for each symbol that is `r` modulo `m`: quotients of it by parts of m are exact."""
     simplified = relation.substitute(facts.mapping) if facts.mapping else relation
-    multiples: dict[Symbol, Dim] = {}
-    for symbol in simplified.symbols:
-        modulus, remainder = facts.congruence(expr_of(symbol))
-        if modulus > 1:
-            lo, hi = symbol.bounds
-            least = None if lo is None else -((remainder - lo) // modulus)
-            most = None if hi is None else (hi - remainder) // modulus
-            multiples[symbol] = (
-                modulus * expr_of(Symbol.placeholder(f"{symbol.name}/{modulus}", least, most)) + remainder
-            )
-    return simplified.substitute(multiples)
+    return simplified.substitute(facts.multiples(simplified.symbols))
+
+
+_REMAINDERS: Final = 64
+"""Most cases of one relation."""
+
+
+def _holds_by_remainders(relation: Relation, facts: Facts, most: int) -> bool:
+    """The relation follows, or does for each remainder of a symbol whose product a small constant divides:
+    `2*((T*T + T)//2) == T*T + T` holds of even and of odd numbers.
+    """
+    if relation is TRUE or facts.decide(relation) is YES:
+        return True
+    found = _divided_product(relation)
+    if found is None or found[1] > most:
+        return False
+    symbol, divisor = found
+    cases = (relation.substitute({symbol: in_steps(symbol, Congruence(divisor, r))}) for r in range(divisor))
+    return all(_holds_by_remainders(case, facts, most // divisor) for case in cases)
+
+
+def _divided_product(relation: Relation) -> tuple[Symbol, int] | None:
+    """A symbol in a product that is divided by a constant, and the constant."""
+    for node in postorder(relation.atoms()):
+        if node.op == "floordiv" and (divisor := cast(Expr, node.args[1]).const) is not None and divisor >= 2:
+            factors = chain.from_iterable(mono for mono, _ in cast(Expr, node.args[0]).ordered if len(mono) > 1)
+            if (symbol := next((atom for atom in factors if isinstance(atom, Symbol)), None)) is not None:
+                return symbol, divisor
+    return None
 
 
 class Stopwatch:

@@ -295,15 +295,14 @@ class Facts:
         return answer
 
     def _spread(self, e: Expr) -> Dim:
-        """The expression over k, where a symbol is m*k + r: its quotients by divisors of m have no remainder left."""
-        step: dict[Symbol, Dim] = {}
-        for symbol in e.symbols & self._congruences.keys():
-            modulus, remainder = self._congruences[symbol]
-            lo = symbol.bounds.lo
-            if modulus > 1 and lo is not None:
-                times = Symbol.placeholder(f"times {symbol.name}", -((remainder - lo) // modulus), None)
-                step[symbol] = add(mul(const(modulus), expr_of(times)), const(remainder))
-        return substitute(e, step) if step else e
+        """The expression in multiples of the moduli."""
+        multiples = self.multiples(e.symbols)
+        return substitute(e, multiples) if multiples else e
+
+    def multiples(self, symbols: Iterable[Symbol]) -> Mapping[Symbol, Dim]:
+        """Symbols that are r modulo m -> m*k + r: quotients of these by divisors of m have no remainder left."""
+        known = ((symbol, self._congruences.get(symbol, ANY)) for symbol in symbols)
+        return {symbol: in_steps(symbol, found) for symbol, found in known if found.modulus > 1}
 
     def _equal_zero(self, e: Expr) -> Truth:
         if e.const is not None:
@@ -332,6 +331,14 @@ class Facts:
 
     def __repr__(self) -> str:
         return f"Facts({', '.join(map(str, self.relations))})"
+
+
+def in_steps(symbol: Symbol, remainder: Congruence) -> Dim:
+    """m*k + r for a symbol that is r modulo m, over a k of its own."""
+    m, r = remainder
+    lo, hi = symbol.bounds
+    least, most = None if lo is None else -((r - lo) // m), None if hi is None else (hi - r) // m
+    return add(mul(const(m), expr_of(Symbol.placeholder(f"{symbol.name}/{m}", least, most))), const(r))
 
 
 def _divisor(factor: Atom) -> int | None:

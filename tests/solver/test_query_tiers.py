@@ -9,10 +9,11 @@ from typing import Final
 
 import pytest
 
+from absint.lattices.limits import Limits
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.relation import TRUE, Relation, falsity, ge, le, truth
+from absint.lattices.logic.relation import TRUE, Relation, eq, falsity, ge, le, truth
 from absint.lattices.logic.truth import NO, UNKNOWN, YES, Truth
-from absint.lattices.terms.expr import symbol
+from absint.lattices.terms.expr import integer_symbol, symbol
 from absint.lattices.text import TextError, parse_relation
 from absint.solver.constraints import Constraint, ConstraintSet, Origin
 from absint.solver.export import to_python
@@ -150,3 +151,36 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2*(N + (M**2 + M)//2 - M) == 2*N + M*M - M",
+        "2*((N*M + N*M*M)//2) == N*M + N*M*M",
+        "6*(N*(N + 1)*(N + 2)//6) == N*(N + 1)*(N + 2)",
+        "4*((N*M)//4) + 3 >= N*M",
+    ],
+)
+def test_products_that_a_small_constant_divides_are_told_apart_by_remainders(text: str) -> None:
+    decision = Prover(ConstraintSet()).decide(parse_relation(text))
+    assert decision.entailed
+    assert decision.tier in ("facts", "normal form")
+
+
+@pytest.mark.parametrize("lowest", [None, -3, 0, 5])
+def test_what_holds_of_all_remainders_holds_of_all_numbers(lowest: int | None) -> None:
+    """Random claims about a square that is divided, against the numbers themselves, negative ones too."""
+    draw = random.Random(f"remainders {lowest}")
+    number = integer_symbol("N", lowest)
+    shown = 0
+    for _ in range(300):
+        divisor = draw.randint(2, 6)
+        dividend = number * number * draw.randint(1, 3) + number * draw.randint(0, 6) + draw.randint(0, 1)
+        quotient, gap = dividend // divisor, draw.randint(-1, divisor)
+        relation = draw.choice((eq, ge))(quotient * divisor + gap, dividend)
+        if Prover(ConstraintSet(), limits=Limits(rlimit=1)).decide(relation).tier in ("facts", "normal form"):
+            shown += 1
+            for value in range(-9 if lowest is None else lowest, 20):
+                assert relation.at({"N": value}) is YES, (relation, value)
+    assert shown > 60
