@@ -8,14 +8,13 @@ from itertools import chain
 from absint.lattices.contents import Element, element_symbols
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.piecewise import choices, excludes
-from absint.lattices.logic.relation import Comparison, Relation, falsity, negation
+from absint.lattices.logic.relation import Comparison, Relation, falsity, is_plain, negation
 from absint.lattices.logic.solving import positive_factors, solve
 from absint.lattices.logic.truth import UNKNOWN
 from absint.lattices.records import NamedTuple
 from absint.lattices.terms.atoms import SymbolKind
 from absint.lattices.terms.expr import Atom, Dim, Expr, Symbol, expr_of
 from absint.lattices.terms.intern import remembered
-from absint.lattices.terms.normal import sole_atom
 from absint.lattices.value import Tensor
 from absint.program.lowered import Lowered
 from absint.shapes.analysis import ShapeAnalysis
@@ -126,12 +125,9 @@ def is_about_a_symbol(relation: Relation) -> bool:
     if relation.op == "or":
         lines = [part.line for part in relation.parts]
         return lines[0] is not None and all(line is not None and line.term is lines[0].term for line in lines)
-    line = relation.line
-    if line is None:
-        return False
-    if isinstance(sole_atom(line.term), Symbol):
-        return True
-    return isinstance(relation, Comparison) and relation.op == ">=" and bool(positive_factors(relation.expr))
+    return is_plain(relation) or (
+        isinstance(relation, Comparison) and relation.op == ">=" and bool(positive_factors(relation.expr))
+    )
 
 
 def _divides(e: Expr) -> bool:

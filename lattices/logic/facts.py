@@ -12,12 +12,12 @@ from operator import and_, or_
 from typing import Final, cast
 
 from absint.lattices.limits import on_time
-from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Comparison, Relation, negation
-from absint.lattices.logic.solving import Order, congruence_of, of_one_symbol, originals, positive_factors, solve
+from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Comparison, Relation, intervals_of, negation
+from absint.lattices.logic.solving import Order, congruence_of, originals, positive_factors, solve
 from absint.lattices.logic.truth import NO, UNKNOWN, YES, Truth
 from absint.lattices.terms.expr import Atom, Dim, Expr, Symbol, add, const, expr_of, mul, neg, postorder, sub
 from absint.lattices.terms.interval import ANY, EMPTY, Congruence, Interval
-from absint.lattices.terms.normal import CONSTRUCTORS, Substitution, floordiv, sole_atom, substitute
+from absint.lattices.terms.normal import CONSTRUCTORS, Substitution, floordiv, substitute
 from absint.lattices.terms.polynomials import nonneg, nonneg_of
 
 _MAX_CASES: Final = 64
@@ -70,11 +70,14 @@ class Facts:
     def _learn(self, relation: Relation) -> None:
         if relation is FALSE:
             self.contradiction = True
-        elif isinstance(relation, Comparison):
-            learn = {"==": self._learn_equality, ">=": self._learn_bound, "!=": self._learn_difference}
-            learn[relation.op](relation.expr)
-        elif relation.op == "or":
-            self._learn_set(relation)
+        elif isinstance(relation, Comparison) and relation.op == "==":
+            self._learn_equality(relation.expr)
+        elif (found := intervals_of(relation)) is not None:
+            self._learn_intervals(*found)
+        elif isinstance(relation, Comparison) and relation.op == ">=":
+            for symbol in positive_factors(relation.expr):
+                self._narrow(symbol, Interval(1, None))
+            self._premises.append(relation.expr)
 
     def _learn_equality(self, e: Expr) -> None:
         solved = solve(e, self.order)
@@ -90,61 +93,15 @@ class Facts:
                 self._congruences[found[0]] = known
         self._premises += [e, cast(Expr, -e)]
 
-    def _learn_bound(self, e: Expr) -> None:
-        """a*s + c >= 0 narrows the symbol s; anything else is a premise."""
-        found = of_one_symbol(e)
-        if found is None:
-            for symbol in positive_factors(e):
-                self._narrow(symbol, Interval(1, None))
-            self._premises.append(e)
-            return
-        symbol, coef, rest = found
-        self._narrow(symbol, Interval(-(rest // coef), None) if coef > 0 else Interval(None, rest // -coef))
-
-    def _learn_difference(self, e: Expr) -> None:
-        """s != c takes a value out of the finite set, or off the end of the bounds, of the symbol s."""
-        found = of_one_symbol(e)
-        if found is None or found[2] % found[1]:
-            return
-        symbol, value = found[0], -found[2] // found[1]
-        lo, hi = symbol.bounds
-        if value == lo:
-            self._narrow(symbol, Interval(lo + 1, None))
-        elif value == hi:
-            self._narrow(symbol, Interval(None, hi - 1))
-        elif symbol in self._sets:
-            self._limit(symbol, self._sets[symbol] - {value})
-
-    def _learn_set(self, relation: Relation) -> None:
-        """s == a or s == b or ... gives a finite set, and any other choice between ranges of s its bounds."""
-        lines = [part.line for part in relation.parts]
-        term = lines[0].term if lines[0] is not None else None
-        only = sole_atom(term) if term is not None else None
-        if isinstance(only, Symbol) and all(line is not None and line.term is term for line in lines):
-            hull = EMPTY
-            for interval in (i for line in lines if line is not None for i in line.range):
-                hull = hull.join(interval.meet(only.bounds))
-            self._narrow(only, hull)
-        values: set[int] = set()
-        symbols = set()
-        for part in relation.parts:
-            found = of_one_symbol(part.expr) if isinstance(part, Comparison) and part.op == "==" else None
-            if found is None or found[2] % found[1]:
-                return
-            symbols.add(found[0])
-            values.add(-found[2] // found[1])
-        if len(symbols) == 1:
-            symbol = symbols.pop()
-            self._limit(symbol, self._sets.get(symbol, frozenset(values)) & values)
-
-    def _limit(self, symbol: Symbol, values: frozenset[int]) -> None:
-        """Learn that the symbol has one of the values."""
-        values = frozenset(v for v in values if v in symbol.bounds)
-        if not values:
-            self.contradiction = True
-            return
-        self._sets[symbol] = values
-        self._narrow(symbol, Interval(min(values), max(values)))
+    def _learn_intervals(self, symbol: Symbol, intervals: Sequence[Interval]) -> None:
+        """The symbol lies in one of the intervals: in their hull, and in a finite set if they are single numbers."""
+        inside = [part for interval in intervals if not (part := interval.meet(symbol.bounds)).is_empty]
+        self._narrow(symbol, reduce(Interval.join, inside, EMPTY))
+        points = [part.lo for part in inside if part.lo is not None and part.lo == part.hi]
+        values = self._sets.get(symbol, frozenset(points) if 1 < len(points) == len(inside) else None)
+        if values is not None:
+            self._sets[symbol] = left = frozenset(v for v in values if any(v in part for part in inside))
+            self._narrow(symbol, Interval(min(left), max(left)) if left else EMPTY)
 
     def _narrow(self, symbol: Symbol, bounds: Interval) -> None:
         narrowed = symbol.bounds.meet(bounds)

@@ -17,7 +17,7 @@ from absint.lattices.records import NamedTuple
 from absint.lattices.terms.atoms import Atom, Symbol, Values, operands_first, short_key
 from absint.lattices.terms.dim import Condition, Dim
 from absint.lattices.terms.evaluation import Binding, UndefinedError, values_of
-from absint.lattices.terms.expr import Expr, const, sub
+from absint.lattices.terms.expr import Expr, const, sole_atom, sub
 from absint.lattices.terms.intern import InternTable, remembered
 from absint.lattices.terms.interval import Interval, Range, contains, intersection, union, without
 from absint.lattices.terms.normal import Substitution
@@ -148,8 +148,11 @@ class Relation(Condition):
                 parts = [truths[part] for part in r.parts]
                 settled = r.op == "or"
                 truths[r] = settled if settled in parts else None if None in parts else not settled
-            elif isinstance(r, Comparison):
-                truths[r] = _comparison_truth(r, values)
+            else:
+                try:
+                    truths[r] = r.truth(values)
+                except UndefinedError:
+                    truths[r] = None
         result = truths[self]
         if result is None:
             raise UndefinedError("a part has no value and the others do not settle it")
@@ -193,6 +196,10 @@ class Comparison(Relation):
     def symbols(self) -> frozenset[Symbol]:
         return self.expr.symbols
 
+    def truth(self, values: Values) -> bool:
+        value = self.expr.value(values)
+        return value == 0 if self.op == "==" else value != 0 if self.op == "!=" else value >= 0
+
     @cached_property
     def line(self) -> Line | None:
         constant = sum(coef for mono, coef in self.expr.terms if not mono)
@@ -208,17 +215,24 @@ class Comparison(Relation):
         return Line(term, (Interval(-constant, None),))
 
 
+def intervals_of(relation: Relation) -> tuple[Symbol, list[Interval]] | None:
+    """The symbol and intervals of which one contains it, where a relation says this and no more."""
+    lines = [part.line for part in (relation.parts if relation.op == "or" else (relation,))]
+    known = [line for line in lines if line is not None]
+    only = sole_atom(known[0].term) if len(known) == len(lines) else None
+    if not isinstance(only, Symbol) or any(line.term is not known[0].term for line in known):
+        return None
+    return only, [interval for line in known for interval in line.range]
+
+
+def is_plain(relation: Relation) -> bool:
+    """A comparison of one symbol with a constant."""
+    return isinstance(relation, Comparison) and intervals_of(relation) is not None
+
+
 def leads_negative(e: Expr) -> bool:
     """The first term in structural order has a negative coefficient."""
     return e.ordered[0][1] < 0
-
-
-def _comparison_truth(r: Comparison, values: Values) -> bool | None:
-    try:
-        value = r.expr.value(values)
-    except UndefinedError:
-        return None
-    return value == 0 if r.op == "==" else value != 0 if r.op == "!=" else value >= 0
 
 
 _RELATIONS: InternTable[Relation] = InternTable()

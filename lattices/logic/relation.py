@@ -33,6 +33,8 @@ from absint.lattices.logic.formula import (
     conjunction,
     disjunction,
     implies,
+    intervals_of,
+    is_plain,
     leads_negative,
     negation,
 )
@@ -196,7 +198,7 @@ def _idle(condition: Relation, a: Expr, b: Expr) -> Dim | None:
 __all__ = [
     "FALSE", "TRUE", "UNKNOWN_RELATION", "Comparison", "Relation", "boolean", "broadcastable", "chosen_of",
     "comparison", "conjunction", "disjunction", "divisible", "eq", "first_not_one", "fitting", "ge", "gt", "implies",
-    "ite", "le", "lt", "mapped", "ne", "negated", "negation", "number_of", "one_of",
+    "intervals_of", "is_plain", "ite", "le", "lt", "mapped", "ne", "negated", "negation", "number_of", "one_of",
 ]  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from absint.lattices.limits import DeadlineError, Limits
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.formula import Comparison, leads_negative
+from absint.lattices.logic.formula import Comparison, is_plain, leads_negative
 from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, Relation, truth
 from absint.lattices.logic.truth import NO, YES
 from absint.lattices.terms.expr import Dim, postorder
@@ -27,7 +27,7 @@ from absint.solver.candidates import combined
 from absint.solver.constraints import NODE, NODE_DOUBT, Constraint, ConstraintSet, PossibleFailure
 from absint.solver.contracts.premises import near
 from absint.solver.contracts.shortening import both, needed_premises, shortened
-from absint.solver.contracts.simplification import Stated, is_plain
+from absint.solver.contracts.simplification import Stated
 from absint.solver.prove import Prover
 
 ORDINARY: Final = (64, 65, 97, 224, 1000)

@@ -16,7 +16,7 @@ from itertools import islice, product
 from typing import Final, cast
 
 from absint.lattices.limits import on_time
-from absint.lattices.logic.relation import Comparison, Relation
+from absint.lattices.logic.relation import Relation
 from absint.lattices.logic.truth import NO
 from absint.lattices.terms.evaluation import EVALUATE
 from absint.lattices.terms.expr import Atom, Symbol, UndefinedError, postorder
@@ -78,7 +78,7 @@ class Samples:
                 self._evaluate(part)
                 for number in range(seen, len(self)):
                     with suppress(UndefinedError, ValueError, KeyError):
-                        if _holds(part, self._values[number]):
+                        if part.truth(self._values[number]):
                             true |= 1 << number
                         else:
                             false |= 1 << number
@@ -104,14 +104,6 @@ class Samples:
         for relation in relations:
             met &= self.where(relation)[0]
         return met
-
-
-def _holds(part: Relation, values: Mapping[Atom, int]) -> bool:
-    """The truth of a relation without connectives; `Relation.truth` is for all, and slower."""
-    if not isinstance(part, Comparison):
-        return part.truth(values)
-    value = part.expr.value(values)
-    return value >= 0 if part.op == ">=" else (value == 0) is (part.op == "==")
 
 
 def _all(parts: Sequence[tuple[int, int]]) -> tuple[int, int]:

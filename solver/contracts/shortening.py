@@ -19,6 +19,7 @@ from typing import Final
 
 from absint.lattices.limits import on_time
 from absint.lattices.logic.facts import Facts
+from absint.lattices.logic.formula import intervals_of, is_plain
 from absint.lattices.logic.relation import FALSE, TRUE, Relation, conjunction, disjunction, negation, truth
 from absint.lattices.logic.truth import YES
 from absint.lattices.terms.expr import Symbol
@@ -30,7 +31,6 @@ from absint.solver.contracts.simplification import (
     clauses_of,
     conjuncts,
     has_choices,
-    is_plain,
     simplified,
     weight,
 )
@@ -122,10 +122,8 @@ def _shortened(
 
 def _is_bound(relation: Relation) -> bool:
     """A comparison of a symbol with a constant that some sizes of it meet."""
-    if not is_plain(relation):
-        return False
-    (symbol,) = relation.symbols
-    return relation.line is not None and any(not part.meet(symbol.bounds).is_empty for part in relation.line.range)
+    found = intervals_of(relation) if is_plain(relation) else None
+    return found is not None and any(not part.meet(found[0].bounds).is_empty for part in found[1])
 
 
 class _Budget:

@@ -24,11 +24,12 @@ from absint.lattices.logic.relation import (
     disjunction,
     eq,
     ge,
+    is_plain,
     negation,
 )
 from absint.lattices.logic.truth import NO, YES
 from absint.lattices.terms.expr import Atom, Dim, Expr, Symbol, expr_of, postorder
-from absint.lattices.terms.normal import Substitution, broadcast, maximum, minimum, sole_atom
+from absint.lattices.terms.normal import Substitution, broadcast, maximum, minimum
 from absint.solver.constraints import Constraint
 
 _MOST: Final = 48
@@ -246,9 +247,3 @@ def _beside(part: Relation, parts: Sequence[Relation], facts: Facts) -> Relation
 def _restricted(relation: Relation, condition: Relation) -> Relation:
     values = {atom: restrict(expr_of(atom), condition) for atom in relation.atoms()}
     return relation.rebuild(values)
-
-
-def is_plain(relation: Relation) -> bool:
-    """A comparison of one symbol with a constant."""
-    line = relation.line
-    return line is not None and isinstance(sole_atom(line.term), Symbol)

@@ -11,7 +11,7 @@ from absint.jobs.linting.finding import Finding, in_order
 from absint.jobs.linting.weights import diagnosed, missing_weights
 from absint.lattices.limits import LONG, MEMORY, RLIMIT, Limits
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.relation import FALSE, Relation, disjunction, ge
+from absint.lattices.logic.relation import FALSE, Relation, disjunction, ge, is_plain
 from absint.lattices.logic.truth import NO
 from absint.lattices.terms.expr import Dim, Expr, Symbol, sole_atom
 from absint.lattices.text.escapes import excerpt
@@ -32,7 +32,6 @@ from absint.solution.loading import can_run
 from absint.solution.naming import defining, names_of
 from absint.solver.constraints import PossibleFailure
 from absint.solver.contracts.contract import Clause, ordinary
-from absint.solver.contracts.simplification import is_plain
 
 # Findings about the contract: what the symbols of the inputs hide.
 

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple, cast
 
 from absint.lattices.limits import DeadlineError, within
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.relation import TRUE, Relation, ge
+from absint.lattices.logic.relation import TRUE, Relation, ge, is_plain
 from absint.lattices.logic.truth import YES
 from absint.lattices.terms.expr import Expr, Symbol, expr_of
 from absint.lattices.text.escapes import format_sizes, plain
@@ -18,7 +18,6 @@ from absint.solution.naming import brief
 from absint.solver.candidates import USUAL, combined, equal
 from absint.solver.constraints import Constraint, ConstraintSet, meets
 from absint.solver.contracts.contract import Clause, Contract
-from absint.solver.contracts.simplification import is_plain
 from absint.solver.contracts.summaries import forms
 from absint.solver.prove import Prover
 

@@ -7,11 +7,9 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.relation import FALSE, TRUE, Comparison, Relation, disjunction, negation
+from absint.lattices.logic.relation import FALSE, TRUE, Comparison, Relation, disjunction, is_plain, negation
 from absint.lattices.logic.solving import congruence_of
 from absint.lattices.logic.truth import YES
-from absint.lattices.terms.expr import Symbol
-from absint.lattices.terms.normal import sole_atom
 from absint.solution.analysed import Analysed
 
 if TYPE_CHECKING:
@@ -71,7 +69,7 @@ def _is_bound(relation: Relation) -> bool:
     """It bounds one symbol, or says its remainder."""
     if isinstance(relation, Comparison) and relation.op == "==" and congruence_of(relation.expr, {}) is not None:
         return True
-    return relation.line is not None and isinstance(sole_atom(relation.line.term), Symbol)
+    return is_plain(relation)
 
 
 _COMPARED: Final = 40
