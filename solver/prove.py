@@ -26,7 +26,7 @@ from absint.lattices.logic.facts import Facts, in_steps
 from absint.lattices.logic.relation import FALSE, TRUE, Relation, conjunction, eq, falsity, ge, le, truth
 from absint.lattices.logic.truth import NO, YES
 from absint.lattices.terms.evaluation import casts_floats, is_any_function
-from absint.lattices.terms.expr import Expr, Symbol, expr_of, postorder
+from absint.lattices.terms.expr import Expr, Symbol, constant_divisor, expr_of, postorder
 from absint.lattices.terms.interval import Congruence
 from absint.solver.backend import Answer, Backend, shared
 from absint.solver.candidates import drawn
@@ -362,7 +362,7 @@ def _holds_by_remainders(relation: Relation, facts: Facts, most: int) -> bool:
 def _divided_product(relation: Relation) -> tuple[Symbol, int] | None:
     """A symbol in a product that is divided by a constant, and the constant."""
     for node in postorder(relation.atoms()):
-        if node.op == "floordiv" and (divisor := cast(Expr, node.args[1]).const) is not None and divisor >= 2:
+        if (divisor := constant_divisor(node)) >= 2:
             factors = chain.from_iterable(mono for mono, _ in cast(Expr, node.args[0]).ordered if len(mono) > 1)
             if (symbol := next((atom for atom in factors if isinstance(atom, Symbol)), None)) is not None:
                 return symbol, divisor

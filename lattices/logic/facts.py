@@ -15,9 +15,9 @@ from absint.lattices.limits import on_time
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Comparison, Relation, intervals_of, negation
 from absint.lattices.logic.solving import Order, congruence_of, originals, positive_factors, solve
 from absint.lattices.logic.truth import NO, UNKNOWN, YES, Truth
-from absint.lattices.terms.expr import Atom, Dim, Expr, Symbol, add, const, expr_of, mul, neg, postorder, sub
+from absint.lattices.terms.expr import Atom, Dim, Expr, Symbol, add, const, constant_divisor, expr_of, mul, sub
 from absint.lattices.terms.interval import ANY, EMPTY, Congruence, Interval
-from absint.lattices.terms.normal import CONSTRUCTORS, Substitution, floordiv, substitute
+from absint.lattices.terms.normal import CONSTRUCTORS, Substitution, floordiv, substitute, with_atoms
 from absint.lattices.terms.polynomials import nonneg, nonneg_of
 
 _MAX_CASES: Final = 64
@@ -177,12 +177,12 @@ class Facts:
         return self._divided(dim)
 
     def _divided(self, e: Expr) -> Dim:
-        values: dict[Atom, Dim] = {}
-        for node in postorder(e.atoms()):
+        def divided(node: Atom, values: Mapping[Atom, Dim]) -> Dim | None:
             args = [self._exact_quotients(arg.rebuild(values)) if isinstance(arg, Expr) else arg for arg in node.args]
             unchanged = all(a is b for a, b in zip(args, node.args, strict=True))
-            values[node] = expr_of(node) if unchanged else CONSTRUCTORS[node.op](*args)
-        return self._exact_quotients(e.rebuild(values))
+            return expr_of(node) if unchanged else CONSTRUCTORS[node.op](*args)
+
+        return self._exact_quotients(e.rebuild(with_atoms(e, divided)))
 
     def _exact_quotients(self, e: Dim) -> Dim:
         """k*m*(a // m)*b is k*(a - r)*b, and (a + c) // m is a // m + (r + c) // m, where a = r (mod m) is known."""
@@ -190,7 +190,7 @@ class Facts:
         for mono, coef in e.terms if isinstance(e, Expr) else ():
             term: Dim = const(1)
             for factor in mono:
-                divisor = _divisor(factor)
+                divisor = constant_divisor(factor)
                 known = self.congruence(cast(Expr, factor.args[0])) if divisor else ANY
                 if not divisor or known.modulus % divisor:
                     term = mul(term, expr_of(factor))
@@ -274,7 +274,7 @@ class Facts:
             return True
         if not self._premises:
             return False
-        least = add(e if sign > 0 else neg(e), const(shift))
+        least = add(e if sign > 0 else -e, const(shift))
         return any(nonneg(sub(least, premise)) for premise in self._premises)
 
     def _by_cases(self, op: str, e: Expr, cases: int) -> Truth:
@@ -296,11 +296,6 @@ def in_steps(symbol: Symbol, remainder: Congruence) -> Dim:
     lo, hi = symbol.bounds
     least, most = None if lo is None else -((r - lo) // m), None if hi is None else (hi - r) // m
     return add(mul(const(m), expr_of(Symbol.placeholder(f"{symbol.name}/{m}", least, most))), const(r))
-
-
-def _divisor(factor: Atom) -> int | None:
-    """The divisor of a floor division by a constant."""
-    return cast(Expr, factor.args[1]).const if factor.op == "floordiv" else None
 
 
 def _flat(relations: Iterable[Relation]) -> Iterator[Relation]:

@@ -10,8 +10,9 @@ from functools import cached_property
 from math import gcd, lcm
 from typing import Final, cast
 
+from absint.lattices.records import NamedTuple
 from absint.lattices.terms.atoms import SymbolKind
-from absint.lattices.terms.expr import ONE_EXPR, Atom, Dim, Expr, Symbol, const, expr_of, mul, sub
+from absint.lattices.terms.expr import ONE_EXPR, Atom, Dim, Expr, Symbol, const, constant_divisor, expr_of, mul, sub
 from absint.lattices.terms.interval import ANY, Congruence, Interval
 from absint.lattices.terms.periodic import MANY, Univariate, compared, univariate
 from absint.lattices.terms.polynomials import nonneg
@@ -20,12 +21,20 @@ _LONGEST: Final = 256
 """Most remainders that are tried."""
 
 
-def of_one_symbol(e: Expr) -> tuple[Symbol, int, int] | None:
-    """Symbol, coefficient and constant of a*s + c."""
-    linear = [(mono, coef) for mono, coef in e.terms if mono]
-    if len(linear) != 1 or len(linear[0][0]) != 1 or not isinstance(symbol := linear[0][0][0], Symbol):
-        return None
-    return symbol, linear[0][1], sum(c for m, c in e.terms if not m)
+class Linear(NamedTuple):
+    """scale * symbol + shift."""
+
+    symbol: Symbol
+    scale: int
+    shift: int
+
+    @staticmethod
+    def of(e: Expr) -> Linear | None:
+        """The expression, if it is of this form."""
+        linear = [(mono, coef) for mono, coef in e.terms if mono]
+        if len(linear) != 1 or len(linear[0][0]) != 1 or not isinstance(symbol := linear[0][0][0], Symbol):
+            return None
+        return Linear(symbol, linear[0][1], sum(c for m, c in e.terms if not m))
 
 
 def positive_factors(e: Expr) -> list[Symbol]:
@@ -81,33 +90,21 @@ def _of_remainders(e: Expr, known: Mapping[Symbol, Congruence]) -> tuple[Symbol,
 
 def _quotient(atom: Atom) -> tuple[int, int, int] | None:
     """Factor, shift and divisor of (factor*s + shift) // divisor, for a divisor of at least 1."""
-    if atom.op != "floordiv":
-        return None
-    over, by = cast("tuple[Expr, Expr]", atom.args)
-    line = of_one_symbol(over)
-    return None if line is None or by.const is None or by.const < 1 else (line[1], line[2], by.const)
+    divisor = constant_divisor(atom)
+    line = Linear.of(cast(Expr, atom.args[0])) if divisor >= 1 else None
+    return None if line is None else (line.scale, line.shift, divisor)
 
 
 def _of_a_quotient(e: Expr) -> tuple[Symbol, Congruence] | None:
     """From s - m*(a // b) - r == 0 that s % m == r, whatever a is."""
     for mono, coef in e.terms:
-        if len(mono) == 1 and mono[0].op == "floordiv":
-            b = cast(Expr, mono[0].args[1])
-            rest = sub(e, mul(const(coef), expr_of(mono[0])))
-            if b.const is None or not isinstance(rest, Expr):
-                continue
+        if len(mono) == 1 and constant_divisor(mono[0]):
             # e = coef*(a//b) + rest == 0, so rest is a multiple of coef.
-            if any(m and (len(m) != 1 or not isinstance(m[0], Symbol)) for m, _ in rest.terms):
-                continue
-            linear = [(m[0], c) for m, c in rest.terms if m]
-            if len(linear) != 1:
-                continue
-            symbol, factor = cast(Symbol, linear[0][0]), linear[0][1]
+            rest = sub(e, mul(const(coef), expr_of(mono[0])))
+            line = Linear.of(rest) if isinstance(rest, Expr) else None
             modulus = abs(coef)
-            if gcd(factor, modulus) != 1 or modulus < 2:
-                continue
-            constant = sum(c for m, c in rest.terms if not m)
-            return symbol, Congruence.of(modulus, -constant * pow(factor, -1, modulus))
+            if line is not None and gcd(line.scale, modulus) == 1 and modulus >= 2:
+                return line.symbol, Congruence.of(modulus, -line.shift * pow(line.scale, -1, modulus))
     return None
 
 

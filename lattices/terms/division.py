@@ -25,6 +25,7 @@ from absint.lattices.terms.expr import (
     add,
     as_dim,
     const,
+    constant_divisor,
     expr_of,
     mul,
     polynomial,
@@ -183,11 +184,7 @@ def _settled_by_content(a: Expr, b: Expr) -> Dim | None:
 
 def _single_quotient(a: Expr) -> tuple[tuple[Expr, Expr], int, Dim] | None:
     """a as sign * (x // k) + rest with a constant k >= 1, where exactly one such term exists."""
-    hits = [
-        (mono, coef)
-        for mono, coef in a.terms
-        if len(mono) == 1 and coef in (1, -1) and mono[0].op == "floordiv" and cast(Expr, mono[0].args[1]).is_concrete
-    ]
+    hits = [(mono, coef) for mono, coef in a.terms if len(mono) == 1 and coef in (1, -1) and constant_divisor(mono[0])]
     if len(hits) != 1:
         return None
     mono, coef = hits[0]
@@ -347,15 +344,11 @@ TRUNCDIV_RULES: Final[tuple[Rule, ...]] = (
 
 def further_divisor(a: Atom, quotient: Atom) -> int | None:
     """m where the quotient is a // m for a constant m >= 2."""
-    if quotient.op != "floordiv":
+    divisor, inner = constant_divisor(quotient), constant_divisor(a)
+    if divisor < 2:
         return None
-    over, divisor = cast(tuple[Expr, Expr], quotient.args)
-    if divisor.const is None or divisor.const < 2:
-        return None
+    over = quotient.args[0]
     if over is expr_of(a):
-        return divisor.const
-    if a.op == "floordiv" and a.args[0] is over:
-        inner = cast(Expr, a.args[1]).const
-        if inner is not None and inner >= 1 and divisor.const % inner == 0 and divisor.const > inner:
-            return divisor.const // inner
-    return None
+        return divisor
+    is_further = 1 <= inner < divisor and divisor % inner == 0 and a.args[0] is over
+    return divisor // inner if is_further else None

@@ -337,6 +337,11 @@ def sole_atom(e: Expr) -> Atom | None:
     return None
 
 
+def constant_divisor(atom: Atom) -> int:
+    """The divisor of a floor division by a constant; 0 for any other atom."""
+    return (cast(Expr, atom.args[1]).const or 0) if atom.op == "floordiv" else 0
+
+
 ZERO_EXPR: Final = const(0)
 ONE_EXPR: Final = const(1)
 MINUS_ONE: Final = const(-1)
@@ -350,6 +355,6 @@ UNKNOWN_SIZE: Final = Unknown(NATURAL)
 __all__ = [
     "MAX_BITS", "MAX_DEGREE", "MAX_DIM", "MAX_SIZE", "MAX_TERMS", "MINUS_ONE", "NATURAL", "ONE_EXPR", "UNKNOWN_DIM",
     "UNKNOWN_SIZE", "ZERO_EXPR", "Atom", "Binding", "Constant", "Dim", "Expr", "Monomial", "Symbol", "UndefinedError",
-    "Unknown", "add", "as_dim", "const", "expr_of", "integer_symbol", "mul", "neg", "operand", "polynomial",
-    "postorder", "product", "sole_atom", "sub", "symbol",
+    "Unknown", "add", "as_dim", "const", "constant_divisor", "expr_of", "integer_symbol", "mul", "neg", "operand",
+    "polynomial", "postorder", "product", "sole_atom", "sub", "symbol",
 ]  # fmt: skip

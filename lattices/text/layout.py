@@ -14,7 +14,7 @@ from absint.lattices.logic.relation import Comparison, Relation, boolean, negati
 from absint.lattices.records import NamedTuple
 from absint.lattices.terms import expr as ex
 from absint.lattices.terms.atoms import SymbolKind, divided
-from absint.lattices.terms.expr import Atom, Dim, Expr, Monomial, Symbol, expr_of, mul, sub
+from absint.lattices.terms.expr import Atom, Dim, Expr, Monomial, Symbol, constant_divisor, expr_of, mul, sub
 from absint.lattices.terms.floats import Float
 from absint.lattices.terms.ieee import of_ratio, shortest
 from absint.lattices.terms.interval import ZERO
@@ -139,17 +139,16 @@ def _remainder(mono: Monomial, coef: int, left: dict[Monomial, int]) -> _Summand
 
 def _quotient_remainder(mono: Monomial, coef: int, left: dict[Monomial, int]) -> _Summand | None:
     """The summand k*((a // p) % m) that k*(a // p) - k*m*(a // (p*m)) is; its terms are taken out of `left`."""
-    if len(mono) != 1 or mono[0].op != "floordiv":
+    if len(mono) != 1 or not constant_divisor(mono[0]):
         return None
-    a, b = mono[0].args
-    divisor = cast(Expr, b).const
+    a, divisor = mono[0].args[0], constant_divisor(mono[0])
     found: list[tuple[int, Monomial]] = []
     for whole, k in left.items():
         node = whole[0] if len(whole) == 1 else None
-        inner = cast(Expr, node.args[1]).const if node and node.op == "floordiv" and node.args[0] is a else None
-        if divisor and inner and divisor > inner > 0 and divisor % inner == 0 and coef * inner == -k * divisor:
+        inner = constant_divisor(node) if node and node.args and node.args[0] is a else 0
+        if divisor > inner > 0 and divisor % inner == 0 and coef * inner == -k * divisor:
             found.append((inner, whole))
-    if not found or not divisor:
+    if not found:
         return None
     inner, whole = max(found, key=lambda pair: pair[0])
     del left[mono]

@@ -11,7 +11,7 @@ from math import gcd, lcm
 from typing import Final, NamedTuple, cast
 
 from absint.lattices.logic.relation import FALSE, Relation, conjunction, disjunction, eq, ge, le, one_of
-from absint.lattices.terms.expr import Atom, Expr, Symbol, expr_of, postorder
+from absint.lattices.terms.expr import Atom, Expr, Symbol, constant_divisor, expr_of, postorder
 from absint.solver.contracts.premises import Samples
 
 _MOST_SIZES: Final = 4096
@@ -92,11 +92,8 @@ def _patterns(e: Expr, seen: _Seen) -> Iterator[Relation]:
 
 def _quotients(clauses: Sequence[Relation]) -> list[Expr]:
     """The quotients in the clauses, those of small divisors first."""
-    found: dict[Atom, int] = {}
-    for clause in clauses:
-        for node in postorder(clause.atoms()):
-            if node.op == "floordiv" and (divisor := cast(Expr, node.args[1]).const) is not None:
-                found[node] = divisor
+    nodes = (node for clause in clauses for node in postorder(clause.atoms()))
+    found = {node: divisor for node in nodes if (divisor := constant_divisor(node))}
     return [expr_of(node) for node in sorted(found, key=lambda node: (found[node], node.size, node.key))]
 
 

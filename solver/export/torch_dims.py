@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation, divisible, eq, ge, le
+from absint.lattices.logic.solving import Linear
 from absint.lattices.logic.truth import YES
 from absint.lattices.terms.expr import MAX_DIM, Dim, Expr, Symbol, expr_of
 from absint.lattices.terms.normal import substitute
@@ -23,14 +24,6 @@ from torch.export import Dim
 _NO_SIZES: Final = "no sizes of the inputs meet the constraints, so there is nothing to export"
 
 
-class _Line(NamedTuple):
-    """scale * symbol + shift, with a scale of at least 1: the only form that torch can derive from a Dim."""
-
-    symbol: Symbol
-    scale: int
-    shift: int
-
-
 class _Root(NamedTuple):
     """A symbol as modulus * k + rest. Its Dim is k, which is the symbol itself if the modulus is 1."""
 
@@ -40,7 +33,7 @@ class _Root(NamedTuple):
     least: int
     most: int | None
 
-    def text(self, line: _Line) -> str:
+    def text(self, line: Linear) -> str:
         """The source of a line over this symbol."""
         scale, shift = self.over_k(line)
         if self.least == self.most:
@@ -48,7 +41,7 @@ class _Root(NamedTuple):
         sign = "" if not shift else f" - {-shift}" if shift < 0 else f" + {shift}"
         return f"{f'{scale}*' if scale > 1 else ''}{self.name}{sign}"
 
-    def over_k(self, line: _Line) -> tuple[int, int]:
+    def over_k(self, line: Linear) -> tuple[int, int]:
         return line.scale * self.modulus, line.scale * self.rest + line.shift
 
 
@@ -94,18 +87,13 @@ def _solved(dim: Dim, facts: Facts) -> Dim:
     return solved if solved.is_concrete or _line(solved) is not None or _line(dim) is None else dim
 
 
-def _line(dim: Dim) -> _Line | None:
-    if not isinstance(dim, Expr):
-        return None
-    linear = [(mono, coef) for mono, coef in dim.terms if mono]
-    if len(linear) != 1 or len(linear[0][0]) != 1 or linear[0][1] < 1:
-        return None
-    symbol = linear[0][0][0]
-    shift = sum(coef for mono, coef in dim.terms if not mono)
-    return _Line(symbol, linear[0][1], shift) if isinstance(symbol, Symbol) else None
+def _line(dim: Dim) -> Linear | None:
+    """The only form that torch can derive from a Dim, with a scale of at least 1."""
+    line = Linear.of(dim) if isinstance(dim, Expr) else None
+    return line if line is not None and line.scale >= 1 else None
 
 
-def _roots(facts: Facts, lines: Sequence[_Line], order: Sequence[str]) -> dict[Symbol, _Root]:
+def _roots(facts: Facts, lines: Sequence[Linear], order: Sequence[str]) -> dict[Symbol, _Root]:
     names = local_names([*order, *(line.symbol.name for line in lines)], taken=("dynamic_shapes",))
     roots: dict[Symbol, _Root] = {}
     for symbol in dict.fromkeys(line.symbol for line in lines):
