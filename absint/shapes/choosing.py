@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from absint.lattices.logic.comparisons import chosen
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.piecewise import chosen
 from absint.lattices.logic.relation import Relation
 from absint.lattices.ramp import NO_RAMPS, mapped
 from absint.lattices.terms.expr import Atom, Dim, Expr, Symbol, add, const, expr_of, mul, sub

@@ -314,8 +314,8 @@ def _settled_choice(op: str, e: Expr) -> Relation | None:
     conditions = dict.fromkeys(cast(Relation, a.args[0]) for mono, _ in e.ordered for a in mono if a.op == "ite")
     for condition in conditions:
         otherwise = ~condition
-        here = _where(condition, comparison(op, _with_side(e, condition, 1)))
-        there = _where(otherwise, comparison(op, _with_side(e, condition, 2)))
+        here = _where(condition, comparison(op, chosen(e, frozenset((condition,)))))
+        there = _where(otherwise, comparison(op, chosen(e, frozenset((otherwise,)))))
         if here in (TRUE, FALSE):
             return disjunction(condition, there) if here is TRUE else conjunction(otherwise, there)
         if there in (TRUE, FALSE):
@@ -330,17 +330,26 @@ def _where(condition: Relation, relation: Relation) -> Relation:
     return TRUE if disjunction(~condition, relation) is TRUE else relation
 
 
-def _with_side(e: Expr, condition: Relation, side: int) -> Dim:
-    """The expression with this operand of each choice of the condition, wherever it occurs.
+@lru_cache(maxsize=1 << 13)
+def chosen(dim: Dim, held: frozenset[Relation]) -> Dim:
+    """The dim with the choices resolved, wherever they occur, whose conditions, or their negations, are among these.
 
-    One left inside a quotient could bring back the relation that is being settled.
+    One left inside a quotient could bring back the comparison that is being settled.
     """
+    if not isinstance(dim, Expr) or dim.size > LARGE or not any(atom.args for atom in dim.atoms()):
+        return dim
 
     def taken(node: Atom, values: Mapping[Atom, Dim]) -> Dim | None:
-        is_choice = node.op == "ite" and node.args[0] is condition
-        return cast(Expr, node.args[side]).rebuild(values) if is_choice else None
+        condition = cast(Relation, node.args[0]) if node.op == "ite" else None
+        if condition is None or not (condition in held or condition.negated in held):
+            return None
+        return cast(Expr, node.args[1 if condition in held else 2]).rebuild(values)
 
-    return e.rebuild(with_atoms(e, taken))
+    return dim.rebuild(with_atoms(dim, taken))
+
+
+LARGE: Final = 400
+"""Atoms of the largest expression in which choices are looked for."""
 
 
 _AT_LEAST_ZERO: Final = (_bounded_extreme, _split_product, partial(_settled_choice, ">="))

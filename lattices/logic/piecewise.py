@@ -16,6 +16,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import Final, cast
 
+from absint.lattices.logic.comparisons import LARGE
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import (
     TRUE,
@@ -41,8 +42,6 @@ from absint.lattices.terms.shortening import length, shortened
 _MAX_CHOICES: Final = 6
 """An expression with more choices is left as it is."""
 
-_LARGE: Final = 400
-
 _MAX_STEPS: Final = 16
 """Most passes of one simplification: two choices can make each other redundant in turns."""
 
@@ -50,7 +49,7 @@ _MAX_STEPS: Final = 16
 @lru_cache(maxsize=1 << 14)
 def choices(root: Dim | Relation) -> tuple[Relation, ...]:
     """The conditions of the choices in an expression or a relation, operands first, each once; none if many."""
-    if not isinstance(root, (Expr, Relation)) or root.size > _LARGE or not any(atom.args for atom in root.atoms()):
+    if not isinstance(root, (Expr, Relation)) or root.size > LARGE or not any(atom.args for atom in root.atoms()):
         return ()
     found = (cast(Relation, node.args[0]) for node in postorder(root.atoms()) if node.op == "ite")
     conditions = tuple(dict.fromkeys(found))
@@ -108,21 +107,6 @@ def restrict(dim: Dim, condition: Relation, extremes: bool = False) -> Dim:
     # Facts also narrow the bounds of symbols, and such symbols must not leave this scope.
     fixed = scope.facts.simplify(chosen)
     return fixed if isinstance(fixed, Expr) and isinstance(chosen, Expr) and fixed.symbols <= chosen.symbols else chosen
-
-
-@lru_cache(maxsize=1 << 13)
-def chosen(dim: Dim, held: frozenset[Relation]) -> Dim:
-    """The dim with the choices resolved whose conditions, or their negations, are among these."""
-    if not isinstance(dim, Expr) or dim.size > _LARGE or not any(atom.args for atom in dim.atoms()):
-        return dim
-
-    def taken(node: Atom, values: Mapping[Atom, Dim]) -> Dim | None:
-        condition = cast(Relation, node.args[0]) if node.op == "ite" else None
-        if condition is None or not (condition in held or condition.negated in held):
-            return None
-        return cast(Expr, node.args[1 if condition in held else 2]).rebuild(values)
-
-    return dim.rebuild(with_atoms(dim, taken))
 
 
 class _Scope:
@@ -244,7 +228,7 @@ def _condition(node: Atom) -> Relation | None:
 @lru_cache(maxsize=1 << 13)
 def _extremes(dim: Dim | Relation) -> tuple[Relation, ...]:
     """The conditions of the extremes of two in an expression; none if many."""
-    if not isinstance(dim, Expr) or dim.size > _LARGE:
+    if not isinstance(dim, Expr) or dim.size > LARGE:
         return ()
     found = (_condition(node) for node in postorder(dim.atoms()) if node.op in ("max", "min"))
     conditions = tuple(dict.fromkeys(c for c in found if c is not None and c is not UNKNOWN_RELATION))

@@ -90,12 +90,10 @@ def nonneg(e: Dim) -> bool:
     a - m + 1 <= m * (a // m) <= a) or by each of the operands that its value may be or lie between. What is left open
     is held against the least value of the parts that one symbol decides.
     """
-    lo, hi = e.bounds
-    if lo is not None and lo >= 0:
-        return True
-    if not isinstance(e, Expr) or not e.is_composite or (hi is not None and hi < 0):
-        return False
-    return _shown_nonneg(dict(e.terms), [_STEPS], 1) or (FEW <= e.size <= MANY and _least_nonneg(e))
+    if isinstance(e, Expr):
+        return nonneg_of(e, 1, 0)
+    lo = e.bounds.lo
+    return lo is not None and lo >= 0
 
 
 @lru_cache(maxsize=1 << 14)
@@ -115,7 +113,7 @@ def nonneg_of(e: Expr, sign: int, shift: int) -> bool:
     return _shown_nonneg(terms, [_STEPS], 1) or (FEW <= e.size <= MANY and _least_nonneg(e, sign, shift))
 
 
-def _least_nonneg(e: Expr, sign: int = 1, shift: int = 0) -> bool:
+def _least_nonneg(e: Expr, sign: int, shift: int) -> bool:
     """The same of sign*e + shift, by the least value of e or the greatest."""
     lo, hi = extent(e)
     least = lo if sign > 0 else hi

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation
 from absint.lattices.shape_choice import ShapeChoice
 from absint.lattices.terms.expr import Dim, Expr
+from absint.lattices.text.escapes import plain
 from absint.solver.constraints import Constraint, ConstraintSet
 from absint.solver.export.python_source import Source
 from absint.solver.export.python_text import (
@@ -15,7 +16,6 @@ from absint.solver.export.python_text import (
     excerpt,
     local_names,
     module_source,
-    printable,
     sizes_doc,
     sizes_lines,
     symbol_ranges,
@@ -84,7 +84,7 @@ def _clause(source: Source, formula: Relation, imposed: Sequence[Constraint], ne
 def _why(imposed: Sequence[Constraint]) -> str:
     reasons = list(dict.fromkeys(excerpt(f"{c.origin}: {c.reason}") for c in imposed))
     more = len(reasons) - _ORIGINS
-    return printable("; ".join(reasons[:_ORIGINS])) + (f"; and {more} more" if more > 0 else "")
+    return plain("; ".join(reasons[:_ORIGINS])) + (f"; and {more} more" if more > 0 else "")
 
 
 def _doc(
@@ -108,10 +108,10 @@ def _doc(
         lines += [f"    {excerpt(str(formula))}  ({_why(imposed)})" for formula, imposed in open_clauses.items()]
     if premises:
         lines += ["", "Not checked, because no run requires it; the clauses assume it of the model's arithmetic:"]
-        lines += dict.fromkeys(f"    {printable(excerpt(str(premise)))}" for premise in premises)
+        lines += dict.fromkeys(f"    {plain(excerpt(str(premise)))}" for premise in premises)
     if constraints.possible_failures:
         lines += ["", "Nodes that may still fail:"]
-        lines += dict.fromkeys(f"    {printable(excerpt(str(failure)))}" for failure in constraints.possible_failures)
+        lines += dict.fromkeys(f"    {plain(excerpt(str(failure)))}" for failure in constraints.possible_failures)
     return lines
 
 
@@ -224,7 +224,7 @@ def _shapes_doc(
 ) -> list[str]:
     lines = ["Map each output to its shape, for inputs of these sizes.", "", *sizes_doc(name, names, elements)]
     unknown = [
-        f"    {output!a}, axis {axis}: {printable(excerpt(str(dim)))}"
+        f"    {output!a}, axis {axis}: {plain(excerpt(str(dim)))}"
         for output, shape in outputs.items()
         for _, dims in _cases(shape)
         for axis, dim in enumerate(dims)

@@ -82,11 +82,6 @@ def escaped(text: str) -> str:
     return text.encode("unicode_escape").decode("ascii")
 
 
-def printable(text: str) -> str:
-    """The text on one line, for a message."""
-    return "".join(c if c.isprintable() else escaped(c) for c in text)
-
-
 def docstring(lines: Iterable[str]) -> list[str]:
     """The lines of a docstring of a function; whatever they contain, it ends where it should."""
     body = [escaped(line).replace('"', r"\"") for line in lines]

@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Final, Literal, TypeAlias, Union, cast, get_args
+from typing import Final, Literal, TypeAlias, cast, get_args
 
 from absint.lattices.logic.relation import UNKNOWN_RELATION, Relation
 from absint.lattices.terms.atoms import SymbolKind
 from absint.lattices.terms.expr import MAX_BITS, Dim, Symbol, expr_of
 from absint.lattices.text import TextError, format_relation, parse_relation
-from absint.lattices.text.escapes import inert_json
+from absint.lattices.text.escapes import Json, inert_json
 from absint.solver.constraints import Constraint, ConstraintSet, Origin, PossibleFailure, Role
 
-Json: TypeAlias = Union[bool, int, float, str, "list[Json]", "dict[str, Json]", None]
 Record: TypeAlias = dict[str, Json]
 
 FORMAT: Final = "absint.constraints/1"

@@ -22,6 +22,7 @@ from absint.lattices.terms.evaluation import INTEGERS
 from absint.lattices.terms.expr import Atom, Dim, Expr, Symbol, postorder
 from absint.lattices.terms.floats import Float
 from absint.lattices.text import format_dim, format_relation
+from absint.lattices.text.escapes import Json
 from absint.solver.constraints import Constraint, ConstraintSet
 from absint.solver.export import records
 from absint.solver.smtlib import Script, unquote
@@ -38,7 +39,7 @@ def to_json(constraints: ConstraintSet, *, model: str = "") -> str:
     constraints = constraints.unified
     symbols, trees = records.Symbols.of(constraints), Trees()
 
-    def write(relation: Relation) -> records.Json:
+    def write(relation: Relation) -> Json:
         return {"text": symbols.text(relation), "tree": trees.relation(relation)}
 
     parts = [
@@ -52,7 +53,7 @@ def to_json(constraints: ConstraintSet, *, model: str = "") -> str:
     return "{\n " + ",\n ".join(parts) + "\n}\n"
 
 
-def _lines(items: Iterable[records.Json]) -> str:
+def _lines(items: Iterable[Json]) -> str:
     """A list with one record on each line."""
     lines = ",\n  ".join(map(records.dump, items))
     return f"[\n  {lines}\n ]" if lines else "[]"
@@ -70,7 +71,7 @@ def from_json(text: str) -> ConstraintSet:
     record = records.fields(root, "document", ("format", "symbols", "constraints", "doubts"), ("absint", "model"))
     symbols, trees = records.read_symbols(record["symbols"], "symbols"), Trees()
 
-    def read(value: records.Json, where: str) -> Relation:
+    def read(value: Json, where: str) -> Relation:
         both = records.fields(value, where, ("text", "tree"))
         relation = symbols.relation(records.string(both["text"], f"{where}.text"), f"{where}.text")
         if not _same(both["tree"], trees.relation(relation)):
@@ -84,7 +85,7 @@ def from_json(text: str) -> ConstraintSet:
     return records.read_set(symbols, constraints, failures, read)
 
 
-def _same(found: records.Json, expected: records.Json) -> bool:
+def _same(found: Json, expected: Json) -> bool:
     """Equal as JSON, where 1 is neither true nor 1.0; it looks no deeper than what is expected."""
     if isinstance(expected, dict) and isinstance(found, dict):
         return found.keys() == expected.keys() and all(_same(found[key], value) for key, value in expected.items())
@@ -111,7 +112,7 @@ _OPERATIONS: Final = {"floordiv": "//"}
 
 
 class _Tree(NamedTuple):
-    data: records.Json
+    data: Json
     depth: int
 
 
@@ -122,14 +123,14 @@ class Trees:
         self._atoms: dict[Atom, _Tree] = {}
         self._formulas: dict[Relation, _Tree] = {}
 
-    def dim(self, dim: Dim) -> records.Json:
+    def dim(self, dim: Dim) -> Json:
         """The tree of a dim; None for an unknown one, and for one that nests too deeply."""
         if not isinstance(dim, Expr):
             return None
         self._prepare(dim.atoms())
         return _limited(self._sum(dim))
 
-    def relation(self, relation: Relation) -> records.Json:
+    def relation(self, relation: Relation) -> Json:
         """The tree of a relation; None for one that nests too deeply."""
         self._prepare(relation.atoms())
         return _limited(self._formula(relation))
@@ -151,7 +152,7 @@ class Trees:
     def _float(self, whole: Float) -> _Tree:
         done: dict[Float, _Tree] = {}
         for term in whole.subterms():
-            data: dict[str, records.Json] = {"op": term.op, "format": term.format}
+            data: dict[str, Json] = {"op": term.op, "format": term.format}
             trees = [done[part] for part in term.floats]
             if term.is_constant:
                 data |= {"op": "number", "digits": repr(term.number)}
@@ -196,7 +197,7 @@ def _node(op: str, args: list[_Tree]) -> _Tree:
     return _within(max(tree.depth for tree in args), {"op": op, "args": [tree.data for tree in args]})
 
 
-def _within(depth: int, data: records.Json) -> _Tree:
+def _within(depth: int, data: Json) -> _Tree:
     """A node over operands of this depth."""
     return _Tree(data if depth < MAX_DEPTH else None, depth + 1)
 
@@ -205,7 +206,7 @@ def _integer(value: int) -> _Tree:
     return _Tree(value if abs(value) <= _EXACT else {"op": "integer", "digits": str(value)}, 1)
 
 
-def _limited(tree: _Tree) -> records.Json:
+def _limited(tree: _Tree) -> Json:
     return tree.data if tree.depth <= MAX_DEPTH else None
 
 
@@ -233,7 +234,7 @@ def to_smtlib(constraints: ConstraintSet) -> str:
     """
     constraints = constraints.unified
     symbols, script = records.Symbols.of(constraints), Script()
-    infos: dict[str, records.Json] = {"format": records.FORMAT, "symbols": records.symbol_records(symbols)}
+    infos: dict[str, Json] = {"format": records.FORMAT, "symbols": records.symbol_records(symbols)}
     wanted = boolean(_switch(constraints))
     for i, constraint in enumerate(constraints):
         infos[f"c{i}"] = records.constraint_record(constraint, symbols.text)
@@ -265,7 +266,7 @@ def _label(number: int, constraint: Constraint) -> str:
     return f"{'a' if constraint.is_premise else 'c'}{number}"
 
 
-def _literal(value: records.Json) -> str:
+def _literal(value: Json) -> str:
     """A string literal with the JSON text, or the text itself."""
     text = value if isinstance(value, str) else records.dump(value)
     return '"' + text.replace('"', '""') + '"'
@@ -295,7 +296,7 @@ def from_smtlib(text: str) -> ConstraintSet:
     return found
 
 
-def _info(infos: dict[str, str], key: str) -> records.Json:
+def _info(infos: dict[str, str], key: str) -> Json:
     if key not in infos:
         raise records.ExportError(f"{_WHERE}: (set-info {_PREFIX}{key} ...) is missing")
     return records.load(infos[key], _PREFIX + key)

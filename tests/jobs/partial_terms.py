@@ -14,9 +14,9 @@ from itertools import chain
 from random import Random
 from typing import Final, NamedTuple
 
+from absint.lattices.logic.comparisons import chosen
 from absint.lattices.logic.facts import NO_FACTS, Facts
 from absint.lattices.logic.piecewise import (
-    chosen,
     entails,
     excludes,
     given,
