@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from absint.lattices.logic.relation import Relation
 
 T = TypeVar("T")
+S = TypeVar("S", bound="Shape")
 
 MAX_RANK: Final = 64
 """A shape of higher rank is treated as one of unknown rank."""
@@ -229,8 +230,8 @@ def _build(dims: tuple[Dim, ...]) -> Shape:
     return self
 
 
-def _without_dims(*, is_top: bool) -> Shape:
-    self = object.__new__(Shape)
+def without_dims(cls: type[S], *, is_top: bool) -> S:
+    self = object.__new__(cls)
     self._dims = self.rank = self.concrete = None
     self._hash = hash(None)
     self.open = ()
@@ -239,8 +240,8 @@ def _without_dims(*, is_top: bool) -> Shape:
     return self
 
 
-TOP_SHAPE: Final = _without_dims(is_top=True)
-BOTTOM_SHAPE: Final = _without_dims(is_top=False)
+TOP_SHAPE: Final = without_dims(Shape, is_top=True)
+BOTTOM_SHAPE: Final = without_dims(Shape, is_top=False)
 SCALAR: Final = _SHAPES.add((), lambda: _build(()))  # it has no dims, and so no identities
 
 
@@ -262,11 +263,11 @@ def shape_of(dims: tuple[Dim, ...]) -> Shape:
 class StarredShape(Shape):
     """A shape variable with the known sizes before and after it. Interned."""
 
-    __slots__ = ("_head", "_tail", "_variable")
+    __slots__ = ("head", "tail", "variable")
 
-    _head: tuple[Dim, ...]
-    _tail: tuple[Dim, ...]
-    _variable: ShapeVariable
+    head: tuple[Dim, ...]
+    variable: ShapeVariable
+    tail: tuple[Dim, ...]
 
     def __new__(cls, head: tuple[Dim, ...], variable: ShapeVariable, tail: tuple[Dim, ...]) -> Shape:  # type: ignore[misc]
         """Any shape past the limit of ranks, bottom if a size is."""
@@ -276,10 +277,8 @@ class StarredShape(Shape):
             return BOTTOM_SHAPE
 
         def build() -> StarredShape:
-            self = object.__new__(cls)
-            self._head, self._variable, self._tail = head, variable, tail
-            self._dims = self.rank = self.concrete = None
-            self.is_top = self.has_unknown = True
+            self = without_dims(cls, is_top=True)
+            self.head, self.variable, self.tail = head, variable, tail
             self._hash = hash((head, variable, tail))
             self.open = tuple([d for d in (*head, *tail) if isinstance(d, Expr) and d.const is None])
             self.largest = max([d.size for d in self.open], default=0)
@@ -288,45 +287,33 @@ class StarredShape(Shape):
         return _STARRED.add((tuple(map(id, head)), id(variable), tuple(map(id, tail))), build)
 
     @property
-    def head(self) -> tuple[Dim, ...]:
-        return self._head
-
-    @property
-    def variable(self) -> ShapeVariable:
-        return self._variable
-
-    @property
-    def tail(self) -> tuple[Dim, ...]:
-        return self._tail
-
-    @property
     def form(self) -> tuple[int, ShapeVariable, int]:
         """Shapes of one form have as many sizes around the same variable."""
-        return len(self._head), self._variable, len(self._tail)
+        return len(self.head), self.variable, len(self.tail)
 
     @property
     def known(self) -> tuple[Dim, ...]:
         """The dims of the head, then those of the tail."""
-        return self._head + self._tail
+        return self.head + self.tail
 
     def around(self, known: tuple[Dim, ...]) -> Shape:
         """The shape of the same form with these dims."""
-        count = len(self._head)
-        return StarredShape(known[:count], self._variable, known[count:])
+        count = len(self.head)
+        return StarredShape(known[:count], self.variable, known[count:])
 
     def map(self, change: Callable[[Dim], Dim]) -> Shape:
         """The shape with each known size changed. The change sees the variable as well; unless it gives a variable, it
         knows nothing of them, and the shape is any.
         """
-        variable = changed(self._variable, change)
+        variable = changed(self.variable, change)
         if variable is None:
             return TOP_SHAPE
-        return StarredShape(tuple(map(change, self._head)), variable, tuple(map(change, self._tail)))
+        return StarredShape(tuple(map(change, self.head)), variable, tuple(map(change, self.tail)))
 
     def listed(self, dim: Callable[[Dim], T], text: Callable[[str], T]) -> Iterator[T]:
-        yield from map(dim, self._head)
-        yield text(variable_text(self._variable))
-        yield from map(dim, self._tail)
+        yield from map(dim, self.head)
+        yield text(variable_text(self.variable))
+        yield from map(dim, self.tail)
 
     def __str__(self) -> str:
         return f"[{', '.join(self.listed(str, str))}]"

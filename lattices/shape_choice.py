@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Final
 
 from absint.lattices.logic.relation import FALSE, Relation, chosen_of, eq
-from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
+from absint.lattices.shape import TOP_SHAPE, Shape, shape_of, without_dims
 from absint.lattices.terms.expr import Binding, Dim, Expr, add, const
 from absint.lattices.terms.intern import InternTable
 
@@ -41,13 +41,10 @@ class ShapeChoice(Shape):
             return shape_of(tuple([chosen_of(conditions, sizes) for sizes in zip(*shapes, strict=True)]))
 
         def build() -> ShapeChoice:
-            self = object.__new__(cls)
+            self = without_dims(cls, is_top=True)
             self._selector, self._among = selector, among
-            self._dims = self.rank = self.concrete = None
-            self.is_top = self.has_unknown = True
             self._hash = hash((selector, among))
             self.open = tuple(dict.fromkeys((selector, *(dim for shape in shapes for dim in shape.open))))
-            self.largest = 0
             return self
 
         return _CHOICES.add((id(selector), tuple(map(id, among))), build)

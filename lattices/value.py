@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import reduce
-from typing import Final, TypeAlias, cast
+from typing import Final, TypeAlias, TypeVar, cast
 
 from absint.lattices.contents import CONTENTS, Contents
 from absint.lattices.dim import DIMS
@@ -19,6 +19,9 @@ from absint.lattices.terms.normal import minimum, substitute
 
 MAX_ITEMS: Final = 64
 """Most elements of a sequence that are described one by one."""
+
+
+V = TypeVar("V", bound="Value")
 
 
 class Value:
@@ -110,12 +113,7 @@ class SparseTensor(Value):
     shape: Shape
 
     def __new__(cls, dtype: DType, shape: Shape = TOP_SHAPE) -> SparseTensor:
-        def build() -> Value:
-            self = object.__new__(cls)
-            self.dtype, self.shape = dtype, shape
-            return self
-
-        return cast(SparseTensor, _VALUES.add((SparseTensor, dtype, shape), build))
+        return _interned(cls, dtype=dtype, shape=shape)
 
     def replace(self, mapping: Mapping[Symbol, Dim]) -> SparseTensor:
         return SparseTensor(self.dtype, self.shape.replace(mapping))
@@ -190,14 +188,7 @@ class SequenceOf(Container):
             length = const(len(items))
         if items is not None and (len(items) > MAX_ITEMS or all(item is element for item in items)):
             items = None
-        cut = cut if items is None else None
-
-        def build() -> Value:
-            self = object.__new__(cls)
-            self.element, self.length, self.items, self.cut = element, length, items, cut
-            return self
-
-        return cast(SequenceOf, _VALUES.add((SequenceOf, element, length, items, cut), build))
+        return _interned(cls, element=element, length=length, items=items, cut=cut if items is None else None)
 
     @staticmethod
     def of(items: Iterable[Value], empty: Value) -> SequenceOf:
@@ -239,12 +230,7 @@ class OptionalOf(Container):
     present: bool | None
 
     def __new__(cls, element: Value, present: bool | None = None) -> OptionalOf:
-        def build() -> Value:
-            self = object.__new__(cls)
-            self.element, self.present = element, present
-            return self
-
-        return cast(OptionalOf, _VALUES.add((OptionalOf, element, present), build))
+        return _interned(cls, element=element, present=present)
 
     def map(self, change: Callable[[Value], Value], length: Callable[[Dim], Dim] = lambda dim: dim) -> OptionalOf:
         return OptionalOf(change(self.element), self.present)
@@ -262,12 +248,7 @@ class MapOf(Container):
     key: DType
 
     def __new__(cls, key: DType, element: Value) -> MapOf:
-        def build() -> Value:
-            self = object.__new__(cls)
-            self.key, self.element = key, element
-            return self
-
-        return cast(MapOf, _VALUES.add((MapOf, key, element), build))
+        return _interned(cls, key=key, element=element)
 
     def map(self, change: Callable[[Value], Value], length: Callable[[Dim], Dim] = lambda dim: dim) -> MapOf:
         return MapOf(self.key, change(self.element))
@@ -278,6 +259,18 @@ class MapOf(Container):
 
 _TENSORS: InternTable[Tensor] = InternTable()
 _VALUES: InternTable[Value] = InternTable()
+
+
+def _interned(kind: type[V], **parts: object) -> V:
+    """The one value of this kind with these parts."""
+
+    def build() -> V:
+        self = object.__new__(kind)
+        for name, part in parts.items():
+            setattr(self, name, part)
+        return self
+
+    return cast(V, _VALUES.add((kind, *parts.values()), build))
 
 
 def _replace_dim(dim: Dim, mapping: Mapping[Symbol, Dim]) -> Dim:

@@ -17,17 +17,13 @@ T = TypeVar("T")
 class Map(Mapping[K, T], Generic[K, T]):
     """Some keys and their elements. All other keys have the element `missing` of the domain."""
 
-    __slots__ = ("_items", "_whole")
+    __slots__ = ("_items", "whole")
 
     def __init__(self, items: Mapping[K, T], whole: str = "") -> None:
         """`whole` names the end of a lattice that no keys can describe."""
         self._items = dict(items)
-        self._whole = whole
-
-    @property
-    def whole(self) -> str:
+        self.whole = whole
         """`bottom` or `top`, if no keys can describe it."""
-        return self._whole
 
     def __getitem__(self, key: K) -> T:
         return self._items[key]
@@ -39,12 +35,12 @@ class Map(Mapping[K, T], Generic[K, T]):
         return len(self._items)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Map) and self._whole == other._whole and self._items == other._items
+        return isinstance(other, Map) and self.whole == other.whole and self._items == other._items
 
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return self._whole or f"Map({self._items})"
+        return self.whole or f"Map({self._items})"
 
 
 class Maps(ValueDomain[Map[K, T]]):

@@ -34,24 +34,28 @@ class Facts:
         """The replacements carry every fact: bounds show all others."""
         self.relations: tuple[Relation, ...] = tuple(dict.fromkeys(_flat(relations)))
         self.contradiction = FALSE in self.relations
-        self._mapping: dict[Symbol, Dim] = {}
+        self.mapping: dict[Symbol, Dim] = {}
+        """Replacements of solved and narrowed symbols."""
         self._mentions: dict[Symbol, dict[Symbol, None]] = {}
         """For a symbol in the replacements of others: those others."""
-        self.replaced = Substitution(self._mapping)
-        self._congruences: dict[Symbol, Congruence] = {}
+        self.replaced = Substitution(self.mapping)
+        self.remainders: dict[Symbol, Congruence] = {}
+        """Symbols with a known remainder."""
+        self.values: dict[Symbol, frozenset[int]] = {}
+        """Symbols with finitely many values."""
         for _ in range(_MAX_PASSES):
             # A later relation may solve a symbol of an earlier one: learn again until nothing new is known.
-            replaced, known = self.replaced, self._congruences
+            replaced, known = self.replaced, self.remainders
             self._premises: list[Expr] = []
-            self._sets: dict[Symbol, frozenset[int]] = {}
-            self._congruences = {s: c for s, c in known.items() if s not in self._mapping}
+            self.values = {}
+            self.remainders = {s: c for s, c in known.items() if s not in self.mapping}
             is_shown = True
             for relation in self.relations:
                 on_time()
-                found = relation.map(self.replaced) if self._mapping else relation
+                found = relation.map(self.replaced) if self.mapping else relation
                 is_shown = is_shown and found is TRUE
                 self._learn(found)
-            if replaced is self.replaced and self._congruences == known:
+            if replaced is self.replaced and self.remainders == known:
                 self.narrows_only = is_shown
                 break
 
@@ -84,13 +88,13 @@ class Facts:
         if solved is not None:
             self._bind(*solved)
             return
-        found = congruence_of(e, self._congruences)
+        found = congruence_of(e, self.remainders)
         if found is not None:
-            known = self._congruences.get(found[0], ANY).meet(found[1])
+            known = self.remainders.get(found[0], ANY).meet(found[1])
             if known is None:
                 self.contradiction = True
             else:
-                self._congruences[found[0]] = known
+                self.remainders[found[0]] = known
         self._premises += [e, cast(Expr, -e)]
 
     def _learn_intervals(self, symbol: Symbol, intervals: Sequence[Interval]) -> None:
@@ -98,9 +102,9 @@ class Facts:
         inside = [part for interval in intervals if not (part := interval.meet(symbol.bounds)).is_empty]
         self._narrow(symbol, reduce(Interval.join, inside, EMPTY))
         points = [part.lo for part in inside if part.lo is not None and part.lo == part.hi]
-        values = self._sets.get(symbol, frozenset(points) if 1 < len(points) == len(inside) else None)
+        values = self.values.get(symbol, frozenset(points) if 1 < len(points) == len(inside) else None)
         if values is not None:
-            self._sets[symbol] = left = frozenset(v for v in values if any(v in part for part in inside))
+            self.values[symbol] = left = frozenset(v for v in values if any(v in part for part in inside))
             self._narrow(symbol, Interval(min(left), max(left)) if left else EMPTY)
 
     def _narrow(self, symbol: Symbol, bounds: Interval) -> None:
@@ -114,16 +118,16 @@ class Facts:
 
     def _bind(self, symbol: Symbol, value: Dim) -> None:
         for other in self._mentions.pop(symbol, ()):
-            now = self._mapping[other]
+            now = self.mapping[other]
             if now is expr_of(symbol):
                 self._put(other, value)
             elif isinstance(now, Expr):
                 self._put(other, substitute(now, {symbol: value}))
         self._put(symbol, value)
-        self.replaced = Substitution(self._mapping)
+        self.replaced = Substitution(self.mapping)
 
     def _put(self, symbol: Symbol, value: Dim) -> None:
-        self._mapping[symbol] = value
+        self.mapping[symbol] = value
         for part in value.symbols if isinstance(value, Expr) else ():
             self._mentions.setdefault(part, {})[symbol] = None
 
@@ -132,15 +136,10 @@ class Facts:
         """The relations: equal ones decide alike."""
         return frozenset(self.relations)
 
-    @property
-    def mapping(self) -> Mapping[Symbol, Dim]:
-        """Replacements of solved and narrowed symbols."""
-        return self._mapping
-
     @cached_property
     def originals(self) -> Mapping[Symbol, Dim]:
         """Symbols that the facts narrowed -> the symbols they replace."""
-        return originals(self._mapping)
+        return originals(self.mapping)
 
     @cached_property
     def restored(self) -> Substitution:
@@ -152,27 +151,17 @@ class Facts:
         """The number of atoms whose replacements are kept."""
         return len(self.replaced) + len(self.restored)
 
-    @property
-    def values(self) -> Mapping[Symbol, frozenset[int]]:
-        """Symbols with finitely many values."""
-        return self._sets
-
-    @property
-    def remainders(self) -> Mapping[Symbol, Congruence]:
-        """Symbols with a known remainder."""
-        return self._congruences
-
     def simplify(self, dim: Dim) -> Dim:
         """The dim under solved equalities, bounds and congruences; the same value in every run that meets the facts."""
         if not isinstance(dim, Expr) or dim.const is not None:
             return dim
-        if self._mapping and not self._mapping.keys().isdisjoint(dim.symbols):
+        if self.mapping and not self.mapping.keys().isdisjoint(dim.symbols):
             dim = self.replaced(dim)
         return self.without_remainders(dim)
 
     def without_remainders(self, dim: Dim) -> Dim:
         """The dim with its exact quotients divided, in operands of atoms too."""
-        if not isinstance(dim, Expr) or self._congruences.keys().isdisjoint(dim.symbols):
+        if not isinstance(dim, Expr) or self.remainders.keys().isdisjoint(dim.symbols):
             return dim
         return self._divided(dim)
 
@@ -212,7 +201,7 @@ class Facts:
         for mono, coef in e.terms:
             part = Congruence(0, coef)
             for factor in mono:
-                part = part.times(self._congruences.get(factor, ANY) if isinstance(factor, Symbol) else ANY)
+                part = part.times(self.remainders.get(factor, ANY) if isinstance(factor, Symbol) else ANY)
             total = total + part
         return total
 
@@ -258,7 +247,7 @@ class Facts:
 
     def multiples(self, symbols: Iterable[Symbol]) -> Mapping[Symbol, Dim]:
         """Symbols that are r modulo m -> m*k + r: quotients of these by divisors of m have no remainder left."""
-        known = ((symbol, self._congruences.get(symbol, ANY)) for symbol in symbols)
+        known = ((symbol, self.remainders.get(symbol, ANY)) for symbol in symbols)
         return {symbol: in_steps(symbol, found) for symbol, found in known if found.modulus > 1}
 
     def _equal_zero(self, e: Expr) -> Truth:
@@ -279,10 +268,10 @@ class Facts:
 
     def _by_cases(self, op: str, e: Expr, cases: int) -> Truth:
         """Enumerate the finite set of a symbol."""
-        symbol = min((s for s in e.symbols if s in self._sets), key=lambda s: s.key, default=None)
-        if symbol is None or len(self._sets[symbol]) > cases:
+        symbol = min((s for s in e.symbols if s in self.values), key=lambda s: s.key, default=None)
+        if symbol is None or len(self.values[symbol]) > cases:
             return UNKNOWN
-        values = sorted(self._sets[symbol])
+        values = sorted(self.values[symbol])
         truths = {self._decide_zero(op, substitute(e, {symbol: const(v)}), cases // len(values)) for v in values}
         return truths.pop() if len(truths) == 1 else UNKNOWN
 

@@ -48,10 +48,10 @@ _UNKNOWNS: InternTable[Unknown] = InternTable()
 class Unknown(Dim):
     """A dim with known bounds and congruence, and no expression; two of them never count as the same size."""
 
-    __slots__ = ("__weakref__", "_bounds", "_congruence")
+    __slots__ = ("__weakref__", "bounds", "congruence")
 
-    _bounds: Interval
-    _congruence: Congruence
+    bounds: Interval
+    congruence: Congruence
 
     def __new__(cls, bounds: Interval = FULL, congruence: Congruence = ANY) -> Unknown:
         if bounds.is_empty:
@@ -59,26 +59,18 @@ class Unknown(Dim):
 
         def build() -> Unknown:
             self = object.__new__(cls)
-            self._bounds, self._congruence = bounds, congruence
+            self.bounds, self.congruence = bounds, congruence
             return self
 
         found = _UNKNOWNS.get((bounds, congruence))
         return found if found is not None else _UNKNOWNS.add((bounds, congruence), build)
 
     def __reduce__(self) -> tuple[Callable[..., Dim], tuple[object, ...]]:
-        return Unknown, (self._bounds, self._congruence)
+        return Unknown, (self.bounds, self.congruence)
 
     @property
     def is_unknown(self) -> bool:
         return True
-
-    @property
-    def bounds(self) -> Interval:
-        return self._bounds
-
-    @property
-    def congruence(self) -> Congruence:
-        return self._congruence
 
     def evaluate(self, binding: Binding) -> int:
         raise ValueError("an unknown dim has no value")
@@ -93,11 +85,12 @@ class Unknown(Dim):
 class Expr(Dim, Operand):
     """A polynomial in normal form: `terms` maps monomials (atoms sorted by key) to non-zero coefficients."""
 
-    __slots__ = ("__dict__", "__weakref__", "_bounds", "const", "is_composite", "size", "terms")
+    __slots__ = ("__dict__", "__weakref__", "bounds", "const", "is_composite", "size", "terms")
 
     terms: tuple[tuple[Monomial, int], ...]
     const: int | None
-    _bounds: Interval
+    bounds: Interval
+    """Those that follow from the bounds of the symbols alone."""
     size: int
     is_composite: bool
     """An atom is an operation; otherwise all are symbols."""
@@ -105,11 +98,6 @@ class Expr(Dim, Operand):
     @property
     def is_concrete(self) -> bool:
         return self.const is not None
-
-    @property
-    def bounds(self) -> Interval:
-        """Bounds that follow from the bounds of the symbols alone."""
-        return self._bounds
 
     @cached_property
     def congruence(self) -> Congruence:
@@ -251,7 +239,7 @@ def polynomial(terms: dict[Monomial, int]) -> Dim:
 
     def build() -> Expr:
         self: Expr = object.__new__(Expr if constant is None else Constant)
-        self.terms, self.size, self._bounds, self.const = items, size, bounds, constant
+        self.terms, self.size, self.bounds, self.const = items, size, bounds, constant
         self.is_composite = size > factors
         return self
 
