@@ -314,7 +314,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "what one analysis assumes of a symbol's values is a fact of the next one",
         "absint.lattices.logic.facts",
         "self.narrows_only = is_shown",
-        "self.narrows_only = not self._premises and not self._congruences",
+        "self.narrows_only = not self._premises and not self.remainders",
         "module('tests.absint.shapes.test_memo').assuming('N != 1')"
         " + module('tests.absint.shapes.test_memo').assuming()",
         "pytest tests/absint/shapes/test_memo.py",
