@@ -13,6 +13,7 @@ from absint.jobs.copies.annotate import annotated
 from absint.jobs.copies.dialects import Style
 from absint.jobs.copies.gate import LeftOut
 from absint.jobs.copies.saving import STANDARD_OUTPUT, pieces_of
+from absint.jobs.dynamizing.coinciding import as_named
 from absint.jobs.dynamizing.finding import Found, settle
 from absint.jobs.dynamizing.judging import Judging
 from absint.jobs.dynamizing.listing import Baked, Cause, baked, causes
@@ -144,17 +145,19 @@ def dynamize(
         if request.assumed and not judging.standing(settled.found):  # they count no rows
             resizing = Resizing(request.sizes)
             settled = settle(static, request.inputs, resizing, constants.may_vary, judging)
-        found = settled.found
+        found = settled.found = as_named(static, settled.found, constants.may_vary, judging)
         refuse_overridable(static, [*(item.node for _, item in found.left if item is not None), *sized(static)])
         kept, mended = rewritten(found, fix=False), rewritten(found, fix=True)
         before, after = variant(kept.model, {}), judging.copy(found)
         at_old_sizes = variant(mended.model, request.sizes)
         differing = (*_differing(static, at_old_sizes), *_other_elements(static, at_old_sizes, mended))
         legal = contract(after, limits)
-        listed = tuple(baked(static, settled, resizing, mended, legal, constants.may_vary, request.promised))
+        listed = tuple(baked(static, settled, resizing, mended, legal, constants.may_vary, judging))
         compared = judging.compared(found) if fix else {}
         open_ = [item for _, item in found.left if item is not None]
-        refusal = _refusal(listed, open_, compared, _hint(request, static.outputs)) if fix else ""
+        refusal = (
+            _refusal(listed, open_, compared, judging.lacking(found), _hint(request, static.outputs)) if fix else ""
+        )
         fixed = fix and not refusal
         weights: Sequence[str] = ()
         unchecked, left_out = "", tuple[LeftOut, ...]()
@@ -200,11 +203,15 @@ def _hint(request: Request, outputs: Sequence[str]) -> str:
     return "".join(f"; {text}" for text in found)
 
 
-def _refusal(listed: Sequence[Baked], fixed: Iterable[Fixed], rows: Mapping[str, Compared], hint: str) -> str:
+def _refusal(
+    listed: Sequence[Baked], fixed: Iterable[Fixed], rows: Mapping[str, Compared], lacking: Sequence[str], hint: str
+) -> str:
     """Why no constant is rewritten; empty if all that are can be trusted."""
     several = sum(item.is_open for item in listed) + sum(item.reason == SEVERAL for item in fixed)
     if several:
         return f"{several} {'constant has' if several == 1 else 'constants have'} more than one reading{hint}"
+    if lacking:
+        return f"{' '.join(lacking)} under any reading of the constants"
     for name, each in rows.items():
         if each.differing:
             outputs = ", ".join(map(repr, each.differing[:3]))
