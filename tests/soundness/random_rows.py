@@ -99,7 +99,7 @@ def wrong(found: Draft, tally: Tally) -> list[str]:
             item.name: item.array({"N": count, **OTHERS}, rng if item.name in axes else shared) for item in found.inputs
         }
 
-    return hunted(kept(found), axes, make, OTHERS, tally, "N")
+    return hunted(kept(found), axes, make, OTHERS, tally, "N", counts=(2, 3, 4))
 
 
 def main() -> int:

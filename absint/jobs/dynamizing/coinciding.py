@@ -9,7 +9,7 @@ a requirement that no constant explains.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from itertools import combinations, islice
+from itertools import chain, combinations, islice
 from typing import Final, NamedTuple
 
 from absint.analyses.independence.table import ELEMENTWISE
@@ -56,6 +56,8 @@ class Silent(NamedTuple):
     """The new symbols that it may hang on."""
     is_size: bool = False
     """It is a size of a constant, and the place is an axis."""
+    whole: Expr | None = None
+    """The size, of an end that is that of the axis."""
 
 
 def silent(found: Found) -> Iterator[Silent]:
@@ -78,7 +80,8 @@ def silent(found: Found) -> Iterator[Silent]:
             if isinstance(dim, Expr) and found.run.resizing.varies(dim):
                 meant = _meaning(operation.op_type, number.const, dim, found.run.resizing.old(dim))
                 if meant is not None:
-                    yield Silent(node, operand, place, number.const, *meant, dim.free_symbols)
+                    whole = dim if operation.op_type == "Slice" else None
+                    yield Silent(node, operand, place, number.const, *meant, dim.free_symbols, whole=whole)
 
 
 def coincident(analysed: Analysed, found: Found, may_vary: MayVary, judge: Judging) -> Iterator[Silent]:
@@ -114,7 +117,8 @@ def as_named(analysed: Analysed, found: Found, may_vary: MayVary, judge: Judging
     while lacking := len(judge.lacking(found)):
         trying = _Trying(analysed, found, may_vary, judge)
         better: list[Found] = []
-        for candidate in islice(_candidates(found, may_vary), _MOST_TRIED):
+        ends = (_Candidate(*item[:3], False, [item.whole]) for item in silent(found) if item.whole is not None)
+        for candidate in islice(chain(_candidates(found, may_vary), ends), _MOST_TRIED):
             for size in candidate.meant:
                 tried, failing = trying.taken(Change(*candidate[:3], size, candidate.is_size))
                 is_new = all(tried.decided != one.decided for one in better)
@@ -237,8 +241,20 @@ class _Trying:
         tried, failing = self.taken(change)
         if failing or not tried.states:
             return failing
-        found, names = self._found, change.value.free_symbols
-        return None if self._changes(tried, change) and not self._judge.tells(tried, found, names) else ()
+        if not self._changes(tried, change):
+            return ()
+        names = frozenset[str]() if self._is_old(change) else change.value.free_symbols
+        were_one = {self._found.run.resizing.sizes[name] for name in names} == {1}
+        by_rows = were_one or self._keeps_shapes(tried)
+        two, three = (change.value.substitute(dict.fromkeys(change.value.free_symbols, rows)) for rows in (2, 3))
+        if two is not three and self._judge.are_alike(tried, self._found):
+            return ()
+        return () if self._judge.tells(tried, self._found, names, by_rows=by_rows) else None
+
+    def _is_old(self, change: Change) -> bool:
+        """The number equals an old size above 1."""
+        is_plain = isinstance(sole_atom(change.value), Symbol) and not change.is_size
+        return is_plain and self._found.run.resizing.old(change.value) is not ONE_EXPR
 
     def taken(self, change: Change) -> tuple[Found, set[int]]:
         """The decisions if the number is this size, and the nodes where something then fails for good."""
@@ -257,14 +273,16 @@ class _Trying:
 
     def _changes(self, tried: Found, change: Change) -> bool:
         """An output changes: its shape, or what it is made of."""
-        found, run, node = self._found, self._found.run, change.node
+        run, node = self._found.run, change.node
         is_plain = isinstance(sole_atom(change.value), Symbol) and not change.is_size
-        if is_plain and (run.nodes[node].operator in _COUNTS or run.resizing.old(change.value) is not ONE_EXPR):
+        if self._is_old(change) or (is_plain and run.nodes[node].operator in _COUNTS):
             return node in self._read
-        ends = ((tried.states[at][index], found.states[at][index]) for at, index in self._ends)
-        if any(_shape(after) != _shape(before) for after, before in ends):
-            return True
-        return not change.is_size and not self._is_broadcast(tried)
+        return not self._keeps_shapes(tried) or (not change.is_size and not self._is_broadcast(tried))
+
+    def _keeps_shapes(self, tried: Found) -> bool:
+        """Outputs have the shapes that they have without the change."""
+        ends = ((tried.states[at][index], self._found.states[at][index]) for at, index in self._ends)
+        return all(_shape(after) == _shape(before) for after, before in ends)
 
     def _is_broadcast(self, tried: Found) -> bool:
         """Values of another size than before hold copies of the one place that they had, and are broadcast."""

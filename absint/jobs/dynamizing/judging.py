@@ -112,17 +112,21 @@ class Judging:
         first, second = self.compared(one), self.compared(other)
         return bool(first) and all(each.is_like(second[name]) for name, each in first.items())
 
-    def tells(self, other: Found, found: Found, names: frozenset[str]) -> bool:
-        """It is not the other one that the model means, which differs in sizes of these names: axes of outputs, runs or
-        proofs refute it, or it gives the same.
+    def tells(self, other: Found, found: Found, names: frozenset[str], *, by_rows: bool) -> bool:
+        """It is not the other one that the model means, as axes of outputs show that the caller has named. If it
+        differs in sizes of these names, and they count rows, shapes may show it, and `by_rows` runs and proofs too.
         """
-        if self.refutes(other) or self.are_alike(other, found):
+        if self.lacking(other):
             return True
-        if not names <= self._promised:
+        if not names or not names <= self._promised:
             return False
-        if self.fails(other) and not self.fails(found):
+        if self.mixes(other, names):
             return True
-        return self.mixes(other, names) or (self.standing(found) > 0 and not self.standing(other))
+        if not by_rows:
+            return False
+        if self.refutes(other) or (self.fails(other) and not self.fails(found)):
+            return True
+        return self.standing(found) > 0 and not self.standing(other)
 
     def mixes(self, other: Found, names: frozenset[str]) -> bool:
         """An axis of an output has a function of a number of rows for its size, beside another one that counts them:

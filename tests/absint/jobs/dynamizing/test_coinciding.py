@@ -123,13 +123,21 @@ def test_a_half_of_1(tmp_path: Path) -> None:
 
 
 def test_rows_do_not_depend_on_how_many_there_are(tmp_path: Path) -> None:
-    """A sum of as many places as there are rows, or an output with half as many, is none of rows."""
+    """A sum of as many places as there are rows is none of rows; an output with half as many rows may be one."""
     case = OF_ONE["a sum of places"]
     model = static(case.nodes, {"x": [1, 3]}, case.outputs, case.constants)
     assert mended(model, {"x": {0: "batch"}}, tmp_path).found.baked == ()
     half = [node("Expand", "row s", "z"), node("Abs", "x", "y")]
     model = static(half, {"x": [2, 3]}, {"z": [1, 3], "y": [2, 3]}, {**ROW, "s": ints(1, 3)})
+    assert [item.place for item in refused(model, {"x": {0: "batch"}}, tmp_path).baked] == ["shape[0]"]
+
+
+def test_as_many_experts_as_half_of_the_rows(tmp_path: Path) -> None:
+    """One row would have none, and runs show it."""
+    nodes = [node("TopK", "x k", "best i"), node("ReduceSum", "best last", "r"), node("Add", "x r", "y")]
+    model = static(nodes, {"x": [4, 8]}, {"y": [4, 8]}, {"k": ints(2), "last": ints(1)})
     assert mended(model, {"x": {0: "batch"}}, tmp_path).found.baked == ()
+    assert [item.new for item in refused(model, {"x": {0: "n"}}, tmp_path).baked] == ["n//2"]
 
 
 def test_a_1_that_is_broadcast_is_told_by_nothing_and_changes_nothing(tmp_path: Path) -> None:
@@ -154,6 +162,15 @@ def test_an_axis_of_the_output_tells_of_two_numbers(tmp_path: Path) -> None:
     model = static([*case.nodes, node("Abs", "x", "w")], {"x": [4, 3]}, {**case.outputs, "w": [4, 3]}, case.constants)
     made = mended(model, {"x": {0: "n"}, "y": {0: "n"}}, tmp_path)
     assert str(absint.analyze(made.path).shapes["y"]) == "[n, 6]"
+
+
+def test_an_axis_of_the_output_tells_of_an_end(tmp_path: Path) -> None:
+    model = static([node("Slice", "x s e", "y")], {"x": [4, 3]}, {"y": [3, 3]}, {"s": ints(1), "e": ints(4)})
+    refused(model, {"x": {0: "n"}}, tmp_path)
+    both = [node("Slice", "x s e", "z"), node("Neg", "z", "y")]
+    model = static(both, {"x": [4, 3]}, {"y": [4, 3]}, {"s": ints(0), "e": ints(4)})
+    made = mended(model, {"x": {0: "n"}, "y": {0: "n"}}, tmp_path)
+    assert str(absint.analyze(made.path).shapes["y"]) == "[n, 3]"
 
 
 def test_an_axis_that_no_reading_gives(tmp_path: Path) -> None:
