@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
 import numpy as np
@@ -44,7 +44,7 @@ class Tally:
     """Outputs whose rows are independent."""
     ran: int = 0
     """Models that ran on several rows, and on one of them."""
-    failure: str = ""
+    failure: str = field(default="", repr=False)
     """Why the last one that did not run gave nothing."""
 
 
