@@ -155,9 +155,7 @@ def dynamize(
         listed = tuple(baked(static, settled, resizing, mended, legal, constants.may_vary, judging))
         compared = judging.compared(found) if fix else {}
         open_ = [item for _, item in found.left if item is not None]
-        refusal = (
-            _refusal(listed, open_, compared, judging.lacking(found), _hint(request, static.outputs)) if fix else ""
-        )
+        refusal = _refusal(listed, open_, compared, judging.lacking(found), _hint(request, static)) if fix else ""
         fixed = fix and not refusal
         weights: Sequence[str] = ()
         unchecked, left_out = "", tuple[LeftOut, ...]()
@@ -192,11 +190,16 @@ def dynamize(
     )
 
 
-def _hint(request: Request, outputs: Sequence[str]) -> str:
+def _hint(request: Request, static: Analysed) -> str:
     """How a caller may say more."""
     found = []
-    if outputs and not request.outputs:
-        found = [f"the axis of an output may decide, as {outputs[0]}[0]={next(iter(request.sizes))}"]
+    if static.outputs and not request.outputs:
+        name, text = next(iter(static.outputs)), next(iter(request.sizes))
+        value = static.values.get(name)
+        sizes = value.shape.concrete if isinstance(value, Tensor) else None
+        if sizes and sizes[0] not in request.sizes.values():
+            text = f"{sizes[0]} if it stays"
+        found = [f"the axis of an output may decide, as {name}[0]={text}"]
     place = next((f"{name}[0]" for name, of in request.axes.items() if 0 in of), "")
     if place and not request.promised | request.assumed:
         found.append(f"if rows do not depend on each other, --rows {place} may")

@@ -157,6 +157,13 @@ def test_an_axis_of_the_output_tells(old: int, number: int, name: str, shape: st
     assert str(absint.analyze(made.path).shapes["y"]) == shape
 
 
+def test_the_answer_says_which_axis_would_tell(tmp_path: Path) -> None:
+    case = OF_ONE["four times the size"]
+    model = static([*case.nodes, node("Abs", "x", "w")], {"x": [1, 3]}, {**case.outputs, "w": [1, 3]}, case.constants)
+    hint = "the axis of an output may decide, as y[0]=4 if it stays"
+    assert hint in refused(model, {"x": {0: "n"}}, tmp_path).refusal
+
+
 def test_an_axis_of_the_output_tells_of_two_numbers(tmp_path: Path) -> None:
     case = CASES["two Expands"]
     model = static([*case.nodes, node("Abs", "x", "w")], {"x": [4, 3]}, {**case.outputs, "w": [4, 3]}, case.constants)
