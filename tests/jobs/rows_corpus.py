@@ -29,8 +29,9 @@ from absint.runs.pool import ask_once
 from absint.runs.process import ProcessError
 from absint.runs.run import feeds_for, with_outputs
 from tests.real_models import FOLDERS
-from tests.soundness.row_runs import RUNTIME, same
+from tests.soundness.row_runs import same
 
+RUNTIME: Final = "absint.runs.session:all_outputs"
 COUNT: Final = 3
 """Rows of a run."""
 MOST: Final = 1 << 27

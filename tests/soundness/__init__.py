@@ -39,5 +39,6 @@ and do not; `--sweep 2` changes one thing of each node at a time, `--every 10` g
     random_rows     random models whose inputs have rows (`row_moves`); `row_runs` compares each row with a run on it
                     alone, `row_nodes` does so for the node tests
 
-`python -m tests.soundness.random_rows 1000 0` hunts for false claims about rows.
+`python -m tests.soundness.random_rows 1000 0` hunts for false claims about rows, and `python -m
+tests.soundness.row_nodes` holds those about all node tests against runs.
 """

@@ -71,12 +71,18 @@ def kept(found: Draft) -> onnx.ModelProto:
 
 
 def is_unwritten(found: Draft) -> bool:
-    """Some Concat has a part without elements, of other sizes than the rest: its place in the output is unwritten."""
+    """Some part without elements is joined to others of other sizes: its place in the output is unwritten."""
     for node in found.nodes:
-        for run in found.values if node.op_type == "Concat" else ():
-            shapes = [run[name].shape for name in node.input if name in run]
-            axis = node.attribute[0].i
-            if len({(shape[: axis % len(shape)], shape[axis % len(shape) + 1 :]) for shape in shapes}) > 1:
+        joins = node.op_type in ("Concat", "ConcatFromSequence")
+        for run in found.values if joins else ():
+            parts = [run[name] for name in node.input if name in run]
+            shapes = [part.shape for part in (parts if node.op_type == "Concat" else next(iter(parts), []))]
+            ways = {item.name: item.i for item in node.attribute}
+            if ways.get("new_axis"):
+                others = set(shapes)
+            else:
+                others = {tuple(np.delete(shape, ways["axis"]).tolist()) for shape in shapes}
+            if len(others) > 1:
                 return True
     return False
 
@@ -93,7 +99,7 @@ def wrong(found: Draft, tally: Tally) -> list[str]:
             item.name: item.array({"N": count, **OTHERS}, rng if item.name in axes else shared) for item in found.inputs
         }
 
-    return hunted(kept(found), axes, make, OTHERS, tally, "N")
+    return hunted(kept(found), axes, make, OTHERS, tally, "N", counts=(2, 3, 4))
 
 
 def main() -> int:

@@ -20,7 +20,7 @@ from absint.analyses.independence.sequences import SEQUENCES
 from absint.program.nodes import Operation
 from absint.transfer.traits import RANDOM
 
-_ELEMENTWISE: Final = """
+ELEMENTWISE: Final = """
     Abs Acos Acosh Add And Asin Asinh Atan Atanh BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Cast Ceil Celu
     Clip Cos Cosh Div Elu Equal Erf Exp Floor Gelu Greater GreaterOrEqual HardSigmoid HardSwish Identity IsInf IsNaN
     LeakyRelu Less LessOrEqual Log Max Mean Min Mish Mod Mul Neg Not Or PRelu Pow Reciprocal Relu Round Selu Shrink
@@ -30,6 +30,7 @@ _ELEMENTWISE: Final = """
     com.microsoft::QLinearLeakyRelu com.microsoft::QLinearMul com.microsoft::QLinearSigmoid com.microsoft::QLinearWhere
     com.microsoft::QuickGelu
 """.split()  # noqa: SIM905
+"""Inputs are broadcast to the shape of the output, and each of its elements is made of one of each."""
 
 _OLD_FORMS: Final = ("Add", "And", "Div", "Equal", "Greater", "Less", "Mul", "Or", "PRelu", "Pow", "Sub", "Xor")
 """Before version 7 they aligned their inputs by an attribute."""
@@ -191,7 +192,7 @@ def _loss(seen: Seen) -> Found:
 
 
 RULES: Final[Mapping[str, Rule]] = {
-    **dict.fromkeys(_ELEMENTWISE, elementwise),
+    **dict.fromkeys(ELEMENTWISE, elementwise),
     **dict.fromkeys(_OLD_FORMS, _aligned),
     **AXES,
     **INDEXING,

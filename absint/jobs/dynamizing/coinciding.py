@@ -9,10 +9,12 @@ a requirement that no constant explains.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from itertools import combinations
+from itertools import chain, combinations, islice
 from typing import Final, NamedTuple
 
+from absint.analyses.independence.table import ELEMENTWISE
 from absint.jobs.dynamizing.finding import MAX_TRIALS, Found, deciding, find
+from absint.jobs.dynamizing.judging import Judging
 from absint.jobs.dynamizing.repairing import numbers_of
 from absint.jobs.dynamizing.resizing import UNSURE, Change, Resizing
 from absint.jobs.dynamizing.searching import LISTS, MayVary
@@ -29,6 +31,8 @@ _MAKES: Final = {
     "Expand": 1, "ConstantOfShape": 0, "Tile": 1, "Range": 1, "Pad": 1, "TopK": 1, "OneHot": 1, "Split": 1,
 }  # fmt: skip
 """Operators that make a size of a number, and the operand that holds it."""
+_COPIES: Final = ("ConstantOfShape", "Expand", "Tile")
+"""Operators that make several of one."""
 _TUPLES: Final = ("GatherND", "ScatterND")
 """Operators whose second operand has places of the data along its last axis."""
 _COUNTS: Final = ("Loop", "Range")
@@ -52,6 +56,8 @@ class Silent(NamedTuple):
     """The new symbols that it may hang on."""
     is_size: bool = False
     """It is a size of a constant, and the place is an axis."""
+    whole: Expr | None = None
+    """The size, of an end that is that of the axis."""
 
 
 def silent(found: Found) -> Iterator[Silent]:
@@ -74,14 +80,15 @@ def silent(found: Found) -> Iterator[Silent]:
             if isinstance(dim, Expr) and found.run.resizing.varies(dim):
                 meant = _meaning(operation.op_type, number.const, dim, found.run.resizing.old(dim))
                 if meant is not None:
-                    yield Silent(node, operand, place, number.const, *meant, dim.free_symbols)
+                    whole = dim if operation.op_type == "Slice" else None
+                    yield Silent(node, operand, place, number.const, *meant, dim.free_symbols, whole=whole)
 
 
-def coincident(analysed: Analysed, found: Found, may_vary: MayVary, promised: Collection[str]) -> Iterator[Silent]:
+def coincident(analysed: Analysed, found: Found, may_vary: MayVary, judge: Judging) -> Iterator[Silent]:
     """The numbers that make a size, and sizes of constants, that equal an old size or follow from it, and may be this
-    size. Numbers in equal surroundings are tried once. `promised` are the symbols that count rows.
+    size. Numbers in equal surroundings are tried once.
     """
-    trying = _Trying(analysed, found, may_vary, promised)
+    trying = _Trying(analysed, found, may_vary, judge)
     surroundings = _Surroundings(found, may_vary)
     known: dict[object, bool] = {}
     left = _MOST_TRIED
@@ -101,6 +108,26 @@ def coincident(analysed: Analysed, found: Found, may_vary: MayVary, promised: Co
                 names = frozenset[str]().union(*(one.free_symbols for one in meant))
                 yield Silent(node, operand, place, int(old), " or ".join(map(str, meant)), why, names, is_size)
                 break
+
+
+def as_named(analysed: Analysed, found: Found, may_vary: MayVary, judge: Judging) -> Found:
+    """The decisions with the numbers that must be sizes if outputs have the axes that the caller has named, as far as
+    no other numbers do as well.
+    """
+    while lacking := len(judge.lacking(found)):
+        trying = _Trying(analysed, found, may_vary, judge)
+        better: list[Found] = []
+        ends = (_Candidate(*item[:3], False, [item.whole]) for item in silent(found) if item.whole is not None)
+        for candidate in islice(chain(_candidates(found, may_vary), ends), _MOST_TRIED):
+            for size in candidate.meant:
+                tried, failing = trying.taken(Change(*candidate[:3], size, candidate.is_size))
+                is_new = all(tried.decided != one.decided for one in better)
+                if is_new and tried.states and not failing and len(judge.lacking(tried)) < lacking:
+                    better.append(tried)
+        if len(better) != 1:
+            break
+        (found,) = better
+    return found
 
 
 class _Candidate(NamedTuple):
@@ -140,15 +167,13 @@ def _lists(operator: str) -> Sequence[int]:
 
 
 def _sizes(resizing: Resizing, number: int) -> Iterator[Expr]:
-    """The sizes that a number may stand for: an old size; if that was above 1, also a multiple, its half, one more, or
-    the product of two.
-    """
+    """The sizes that a number may stand for: an old size, a multiple, its half, one more, or the product of two."""
+    sizes = {symbol(name): size for name, size in resizing.sizes.items() if size > 0}
     yield from (symbol(name) for name, size in resizing.sizes.items() if size == number)
-    larger = {symbol(name): size for name, size in resizing.sizes.items() if size > 1}
-    made: list[Dim] = [one + 1 for one, size in larger.items() if number == size + 1]
-    made += [mul(const(number // size), one) for one, size in larger.items() if number > size and number % size == 0]
-    made += [floordiv(one, 2) for one, size in larger.items() if number > 1 and size == 2 * number]
-    made += [mul(one, two) for one, two in combinations(larger, 2) if number == larger[one] * larger[two]]
+    made: list[Dim] = [one + 1 for one, size in sizes.items() if number == size + 1]
+    made += [mul(const(number // size), one) for one, size in sizes.items() if number > size and number % size == 0]
+    made += [floordiv(one, 2) for one, size in sizes.items() if number > 0 and size == 2 * number]
+    made += [mul(one, two) for one, two in combinations(sizes, 2) if number == sizes[one] * sizes[two]]
     yield from (size for size in made if isinstance(size, Expr))
 
 
@@ -199,8 +224,8 @@ class _Surroundings:
 class _Trying:
     """Numbers taken for sizes, one at a time."""
 
-    def __init__(self, analysed: Analysed, found: Found, may_vary: MayVary, promised: Collection[str]) -> None:
-        self._promised = promised
+    def __init__(self, analysed: Analysed, found: Found, may_vary: MayVary, judge: Judging) -> None:
+        self._judge = judge
         self._analysed = analysed
         self._found = found
         self._may_vary = may_vary
@@ -213,8 +238,27 @@ class _Trying:
         and an output changes: its shape, or, if the number equals a size larger than 1 and nothing compares it with
         another one, what it is made of.
         """
+        tried, failing = self.taken(change)
+        if failing or not tried.states:
+            return failing
+        if not self._changes(tried, change):
+            return ()
+        names = frozenset[str]() if self._is_old(change) else change.value.free_symbols
+        were_one = {self._found.run.resizing.sizes[name] for name in names} == {1}
+        by_rows = were_one or self._keeps_shapes(tried)
+        two, three = (change.value.substitute(dict.fromkeys(change.value.free_symbols, rows)) for rows in (2, 3))
+        if two is not three and self._judge.are_alike(tried, self._found):
+            return ()
+        return () if self._judge.tells(tried, self._found, names, by_rows=by_rows) else None
+
+    def _is_old(self, change: Change) -> bool:
+        """The number equals an old size above 1."""
+        is_plain = isinstance(sole_atom(change.value), Symbol) and not change.is_size
+        return is_plain and self._found.run.resizing.old(change.value) is not ONE_EXPR
+
+    def taken(self, change: Change) -> tuple[Found, set[int]]:
+        """The decisions if the number is this size, and the nodes where something then fails for good."""
         found, run = self._found, self._found.run
-        node, size = change.node, change.value
         decided = deciding(found.decided, [change])
         trials = Budget(MAX_TRIALS)
         tried = find(
@@ -225,24 +269,43 @@ class _Trying:
             if (c.origin.node, c.formula) not in found.requirements and fixed is not None
             and fixed.reason not in UNSURE and not run.resizing.has_room(c.formula)
         }  # fmt: skip
-        if failing or not tried.states:
-            return failing
-        is_plain = isinstance(sole_atom(size), Symbol) and not change.is_size
-        if is_plain and (run.nodes[node].operator in _COUNTS or run.resizing.old(size) is not ONE_EXPR):
-            return None if node in self._read else ()
-        if any(self._mixes_rows(tried.states[at][index], size) for at, index in self._ends):
-            return ()
-        ends = ((tried.states[at][index], found.states[at][index]) for at, index in self._ends)
-        return None if any(_shape(after) != _shape(before) for after, before in ends) else ()
+        return tried, failing
 
-    def _mixes_rows(self, output: Value, size: Expr) -> bool:
-        """The size is a function of a number of rows, which another axis of the output counts already: the output of
-        one row would have another shape beside further rows.
-        """
-        names = size.free_symbols
-        if not names <= set(self._promised) or not isinstance(output, Tensor) or output.shape.is_top:
-            return False
-        return sum(isinstance(dim, Expr) and not names.isdisjoint(dim.free_symbols) for dim in output.shape) > 1
+    def _changes(self, tried: Found, change: Change) -> bool:
+        """An output changes: its shape, or what it is made of."""
+        run, node = self._found.run, change.node
+        is_plain = isinstance(sole_atom(change.value), Symbol) and not change.is_size
+        if self._is_old(change) or (is_plain and run.nodes[node].operator in _COUNTS):
+            return node in self._read
+        return not self._keeps_shapes(tried) or (not change.is_size and not self._is_broadcast(tried))
+
+    def _keeps_shapes(self, tried: Found) -> bool:
+        """Outputs have the shapes that they have without the change."""
+        ends = ((tried.states[at][index], self._found.states[at][index]) for at, index in self._ends)
+        return all(_shape(after) == _shape(before) for after, before in ends)
+
+    def _is_broadcast(self, tried: Found) -> bool:
+        """Values of another size than before hold copies of the one place that they had, and are broadcast."""
+        run, before, after = self._found.run, self._found.states, tried.states
+        for node in sorted(self._read):
+            item, kept = run.nodes[node], {index for index, value in enumerate(before[node])
+                                           if _shape(value) == _shape(after[node][index])}  # fmt: skip
+            read = [at for at, (of, index) in enumerate(item.operands)
+                    if of >= 0 and _shape(before[of][index]) != _shape(after[of][index])]  # fmt: skip
+            is_made = not read and len(kept) < len(before[node])
+            if is_made and (item.operator not in _COPIES or not _are_from_one(before[node][0], after[node][0])):
+                return False
+            if read and item.operator not in ELEMENTWISE and (item.operator != "Expand" or read != [0]):
+                return False
+        return True
+
+
+def _are_from_one(before: Value, after: Value) -> bool:
+    """The axes whose size changes had one place."""
+    if not isinstance(before, Tensor) or not isinstance(after, Tensor) or before.shape.rank is None:
+        return False
+    pairs = zip(before.shape, after.shape, strict=False)
+    return before.shape.rank == after.shape.rank and all(a is b or a is ONE_EXPR for a, b in pairs)
 
 
 def _shape(value: Value) -> object:

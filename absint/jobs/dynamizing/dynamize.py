@@ -13,6 +13,7 @@ from absint.jobs.copies.annotate import annotated
 from absint.jobs.copies.dialects import Style
 from absint.jobs.copies.gate import LeftOut
 from absint.jobs.copies.saving import STANDARD_OUTPUT, pieces_of
+from absint.jobs.dynamizing.coinciding import as_named
 from absint.jobs.dynamizing.finding import Found, settle
 from absint.jobs.dynamizing.judging import Judging
 from absint.jobs.dynamizing.listing import Baked, Cause, baked, causes
@@ -144,17 +145,17 @@ def dynamize(
         if request.assumed and not judging.standing(settled.found):  # they count no rows
             resizing = Resizing(request.sizes)
             settled = settle(static, request.inputs, resizing, constants.may_vary, judging)
-        found = settled.found
+        found = settled.found = as_named(static, settled.found, constants.may_vary, judging)
         refuse_overridable(static, [*(item.node for _, item in found.left if item is not None), *sized(static)])
         kept, mended = rewritten(found, fix=False), rewritten(found, fix=True)
         before, after = variant(kept.model, {}), judging.copy(found)
         at_old_sizes = variant(mended.model, request.sizes)
         differing = (*_differing(static, at_old_sizes), *_other_elements(static, at_old_sizes, mended))
         legal = contract(after, limits)
-        listed = tuple(baked(static, settled, resizing, mended, legal, constants.may_vary, request.promised))
+        listed = tuple(baked(static, settled, resizing, mended, legal, constants.may_vary, judging))
         compared = judging.compared(found) if fix else {}
         open_ = [item for _, item in found.left if item is not None]
-        refusal = _refusal(listed, open_, compared, _hint(request, static.outputs)) if fix else ""
+        refusal = _refusal(listed, open_, compared, judging.lacking(found), _hint(request, static)) if fix else ""
         fixed = fix and not refusal
         weights: Sequence[str] = ()
         unchecked, left_out = "", tuple[LeftOut, ...]()
@@ -189,22 +190,31 @@ def dynamize(
     )
 
 
-def _hint(request: Request, outputs: Sequence[str]) -> str:
+def _hint(request: Request, static: Analysed) -> str:
     """How a caller may say more."""
     found = []
-    if outputs and not request.outputs:
-        found = [f"the axis of an output may decide, as {outputs[0]}[0]={next(iter(request.sizes))}"]
+    if static.outputs and not request.outputs:
+        name, text = next(iter(static.outputs)), next(iter(request.sizes))
+        value = static.values.get(name)
+        sizes = value.shape.concrete if isinstance(value, Tensor) else None
+        if sizes and sizes[0] not in request.sizes.values():
+            text = f"{sizes[0]} if it stays"
+        found = [f"the axis of an output may decide, as {name}[0]={text}"]
     place = next((f"{name}[0]" for name, of in request.axes.items() if 0 in of), "")
     if place and not request.promised | request.assumed:
         found.append(f"if rows do not depend on each other, --rows {place} may")
     return "".join(f"; {text}" for text in found)
 
 
-def _refusal(listed: Sequence[Baked], fixed: Iterable[Fixed], rows: Mapping[str, Compared], hint: str) -> str:
+def _refusal(
+    listed: Sequence[Baked], fixed: Iterable[Fixed], rows: Mapping[str, Compared], lacking: Sequence[str], hint: str
+) -> str:
     """Why no constant is rewritten; empty if all that are can be trusted."""
     several = sum(item.is_open for item in listed) + sum(item.reason == SEVERAL for item in fixed)
     if several:
         return f"{several} {'constant has' if several == 1 else 'constants have'} more than one reading{hint}"
+    if lacking:
+        return f"{' '.join(lacking)} under any reading of the constants"
     for name, each in rows.items():
         if each.differing:
             outputs = ", ".join(map(repr, each.differing[:3]))

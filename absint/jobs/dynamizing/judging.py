@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping
 from absint.jobs.dynamizing.finding import Found
 from absint.jobs.dynamizing.preparing import Axes, Request
 from absint.jobs.dynamizing.stacked import Compared, Stacking
-from absint.lattices.terms.expr import Symbol, const, symbol
+from absint.lattices.terms.expr import Expr, Symbol, const, symbol
 from absint.lattices.value import Tensor
 from absint.model.messages import GraphMessage, ValueInfoMessage
 from absint.questions.rows import OutputRows, proved
@@ -45,6 +45,7 @@ class Judging:
         self._declared = _declared(graph, request)
         self._analysed = analysed
         self._outputs = request.outputs
+        self._promised = request.promised
         self._is_sole = len(request.sizes) == 1
         self._written = written
         self._rows = [Symbol(name) for name in request.sizes if name in request.promised | request.assumed]
@@ -96,7 +97,7 @@ class Judging:
 
     def refutes(self, found: Found) -> bool:
         """An output lacks an axis that the caller has named, or holds other rows than single runs."""
-        if not self._has(found, self._outputs):
+        if self.lacking(found):
             return True
         return any(each.differing for each in self.compared(found).values())
 
@@ -111,20 +112,55 @@ class Judging:
         first, second = self.compared(one), self.compared(other)
         return bool(first) and all(each.is_like(second[name]) for name, each in first.items())
 
+    def tells(self, other: Found, found: Found, names: frozenset[str], *, by_rows: bool) -> bool:
+        """It is not the other one that the model means, as axes of outputs show that the caller has named. If it
+        differs in sizes of these names, and they count rows, shapes may show it, and `by_rows` runs and proofs too.
+        """
+        if self.lacking(other):
+            return True
+        if not names or not names <= self._promised:
+            return False
+        if self.mixes(other, names):
+            return True
+        if not by_rows:
+            return False
+        if self.refutes(other) or (self.fails(other) and not self.fails(found)):
+            return True
+        return self.standing(found) > 0 and not self.standing(other)
+
+    def mixes(self, other: Found, names: frozenset[str]) -> bool:
+        """An axis of an output has a function of a number of rows for its size, beside another one that counts them:
+        one row would give another shape beside further rows.
+        """
+        ends = [self._analysed.operands[name] for name in self._analysed.outputs if name in self._analysed.operands]
+        for node, index in ends:
+            value = other.states[node][index]
+            if isinstance(value, Tensor) and not value.shape.is_top:
+                of_rows = [
+                    dim for dim in value.shape if isinstance(dim, Expr) and not names.isdisjoint(dim.free_symbols)
+                ]
+                if len(of_rows) > 1:
+                    return True
+        return False
+
     def is_as_declared(self, found: Found) -> bool:
         """Outputs have the symbols that the author declares, and there are such outputs."""
-        return bool(self._declared) and self._has(found, self._declared)
+        return bool(self._declared) and not self._lacking(found, self._declared)
 
-    def _has(self, found: Found, outputs: Axes) -> bool:
+    def lacking(self, found: Found) -> list[str]:
+        """The axes of outputs that are not as the caller has named them."""
+        return self._lacking(found, self._outputs)
+
+    def _lacking(self, found: Found, outputs: Axes) -> list[str]:
+        missing = []
         for name, axes in outputs.items():
             node, index = self._analysed.operands[name]
             value = found.states[node][index]
-            if not isinstance(value, Tensor) or value.shape.is_top:
-                return False
-            dims = {axis: const(int(text)) if text.isdecimal() else symbol(text) for axis, text in axes.items()}
-            if any(value.shape[axis] is not dim for axis, dim in dims.items()):
-                return False
-        return True
+            for axis, text in axes.items():
+                wanted = const(int(text)) if text.isdecimal() else symbol(text)
+                dim = value.shape[axis] if isinstance(value, Tensor) and not value.shape.is_top else "of unknown size"
+                missing += [] if dim is wanted else [f"{name}[{axis}] is {dim}, not {text},"]
+        return missing
 
 
 def _declared(graph: GraphMessage, request: Request) -> dict[str, dict[int, str]]:

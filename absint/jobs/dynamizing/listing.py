@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from absint.jobs.dynamizing.coinciding import coincident, silent
 from absint.jobs.dynamizing.finding import Found, Settled
+from absint.jobs.dynamizing.judging import Judging
 from absint.jobs.dynamizing.resizing import Resizing
 from absint.jobs.dynamizing.rewriting import Place, Rewriter
 from absint.jobs.dynamizing.searching import MayVary
@@ -79,11 +80,10 @@ def baked(
     rewriter: Rewriter,
     legal: Contract,
     may_vary: MayVary,
-    promised: Collection[str],
+    judge: Judging,
 ) -> Iterator[Baked]:
     """The constants that hold an old size, with what the rewriter makes of them. `legal` is the contract of its copy: a
-    number that may be a size, of which the old one alone is legal, is this size and a number of its own. `promised` are
-    the symbols that count rows.
+    number that may be a size, of which the old one alone is legal, is this size and a number of its own.
     """
     required = {clause.relation for clause in legal.clauses}
     held = {name for name, size in resizing.sizes.items() if eq(symbol(name), size) in required}
@@ -96,7 +96,7 @@ def baked(
         for where, old, new in _entries(analysed, found, resizing, place):
             yield _item(analysed, place, where, old, new, how, problem)
     yield from _undecided(analysed, settled)
-    for item in (*silent(found), *coincident(analysed, found, may_vary, promised)):
+    for item in (*silent(found), *coincident(analysed, found, may_vary, judge)):
         if item.sizes & resizing.sizes.keys() <= held:
             continue
         place = item.node, item.operand

@@ -88,6 +88,105 @@ CASES = {
 }  # fmt: skip
 
 
+OF_ONE = {
+    "four times the size": Case([node("Expand", "row s", "y")], {"y": [4, 3]}, {**ROW, "s": ints(4, 3)}, ["shape[0]"]),
+    "one more": Case([node("Expand", "row s", "y")], {"y": [2, 3]}, {**ROW, "s": ints(2, 3)}, ["shape[0]"]),
+    "copies": Case(
+        [node("Tile", "wide t", "y")], {"y": [2, 3]}, {"wide": floats(1, 3), "t": ints(2, 1)},
+        ["shape(input)[0]", "repeats[0]", "repeats[1]"],
+    ),
+    "a sum of places": Case(
+        [node("Expand", "row s", "e"), node("ReduceSum", "e zero", "r", keepdims=0), node("Add", "x r", "y")],
+        {"y": [1, 3]}, {**ROW, "s": ints(1, 3), "zero": ints(0)}, ["shape[0]"],
+    ),
+    "columns of another": Case(
+        [node("ConstantOfShape", "s", "e"), node("MatMul", "e wide", "y")],
+        {"y": [5, 3]}, {"wide": floats(1, 3), "s": ints(5, 1)}, ["input[0]", "input[1]"],
+    ),
+}  # fmt: skip
+"""Numbers of models that were traced at a size of 1."""
+
+
+@pytest.mark.parametrize("name", OF_ONE)
+def test_an_old_size_of_1_has_multiples(name: str, tmp_path: Path) -> None:
+    case = OF_ONE[name]
+    model = static([*case.nodes, node("Abs", "x", "w")], {"x": [1, 3]}, {**case.outputs, "w": [1, 3]}, case.constants)
+    found = refused(model, {"x": {0: "n"}}, tmp_path)
+    assert [item.place for item in found.baked if item.is_open] == case.numbers
+
+
+def test_a_half_of_1(tmp_path: Path) -> None:
+    model = static([node("Expand", "row s", "y"), node("Abs", "x", "w")], {"x": [2, 3]}, {"y": [1, 3], "w": [2, 3]},
+                   {**ROW, "s": ints(1, 3)})  # fmt: skip
+    (item,) = (item for item in refused(model, {"x": {0: "n"}}, tmp_path).baked if item.is_open)
+    assert (item.old, item.new) == ("1", "n//2")
+
+
+def test_rows_do_not_depend_on_how_many_there_are(tmp_path: Path) -> None:
+    """A sum of as many places as there are rows is none of rows; an output with half as many rows may be one."""
+    case = OF_ONE["a sum of places"]
+    model = static(case.nodes, {"x": [1, 3]}, case.outputs, case.constants)
+    assert mended(model, {"x": {0: "batch"}}, tmp_path).found.baked == ()
+    half = [node("Expand", "row s", "z"), node("Abs", "x", "y")]
+    model = static(half, {"x": [2, 3]}, {"z": [1, 3], "y": [2, 3]}, {**ROW, "s": ints(1, 3)})
+    assert [item.place for item in refused(model, {"x": {0: "batch"}}, tmp_path).baked] == ["shape[0]"]
+
+
+def test_as_many_experts_as_half_of_the_rows(tmp_path: Path) -> None:
+    """One row would have none, and runs show it."""
+    nodes = [node("TopK", "x k", "best i"), node("ReduceSum", "best last", "r"), node("Add", "x r", "y")]
+    model = static(nodes, {"x": [4, 8]}, {"y": [4, 8]}, {"k": ints(2), "last": ints(1)})
+    assert mended(model, {"x": {0: "batch"}}, tmp_path).found.baked == ()
+    assert [item.new for item in refused(model, {"x": {0: "n"}}, tmp_path).baked] == ["n//2"]
+
+
+def test_a_1_that_is_broadcast_is_told_by_nothing_and_changes_nothing(tmp_path: Path) -> None:
+    nodes = [node("Expand", "row s", "e"), node("Neg", "e", "f"), node("Mul", "f x", "y")]
+    model = static(nodes, {"x": [1, 3]}, {"y": [1, 3]}, {**ROW, "s": ints(1, 3)})
+    assert mended(model, {"x": {0: "n"}}, tmp_path).found.baked == ()
+
+
+@pytest.mark.parametrize(
+    ("old", "number", "name", "shape"),
+    [(4, 4, "4", "[4, 3]"), (4, 4, "n", "[n, 3]"), (1, 4, "4", "[4, 3]"), (1, 1, "1", "[1, 3]"), (1, 1, "n", "[n, 3]")],
+)
+def test_an_axis_of_the_output_tells(old: int, number: int, name: str, shape: str, tmp_path: Path) -> None:
+    nodes = [node("Expand", "row s", "y"), node("Abs", "x", "w")]
+    model = static(nodes, {"x": [old, 3]}, {"y": [number, 3], "w": [old, 3]}, {**ROW, "s": ints(number, 3)})
+    made = mended(model, {"x": {0: "n"}, "y": {0: name}}, tmp_path)
+    assert str(absint.analyze(made.path).shapes["y"]) == shape
+
+
+def test_the_answer_says_which_axis_would_tell(tmp_path: Path) -> None:
+    case = OF_ONE["four times the size"]
+    model = static([*case.nodes, node("Abs", "x", "w")], {"x": [1, 3]}, {**case.outputs, "w": [1, 3]}, case.constants)
+    hint = "the axis of an output may decide, as y[0]=4 if it stays"
+    assert hint in refused(model, {"x": {0: "n"}}, tmp_path).refusal
+
+
+def test_an_axis_of_the_output_tells_of_two_numbers(tmp_path: Path) -> None:
+    case = CASES["two Expands"]
+    model = static([*case.nodes, node("Abs", "x", "w")], {"x": [4, 3]}, {**case.outputs, "w": [4, 3]}, case.constants)
+    made = mended(model, {"x": {0: "n"}, "y": {0: "n"}}, tmp_path)
+    assert str(absint.analyze(made.path).shapes["y"]) == "[n, 6]"
+
+
+def test_an_axis_of_the_output_tells_of_an_end(tmp_path: Path) -> None:
+    model = static([node("Slice", "x s e", "y")], {"x": [4, 3]}, {"y": [3, 3]}, {"s": ints(1), "e": ints(4)})
+    refused(model, {"x": {0: "n"}}, tmp_path)
+    both = [node("Slice", "x s e", "z"), node("Neg", "z", "y")]
+    model = static(both, {"x": [4, 3]}, {"y": [4, 3]}, {"s": ints(0), "e": ints(4)})
+    made = mended(model, {"x": {0: "n"}, "y": {0: "n"}}, tmp_path)
+    assert str(absint.analyze(made.path).shapes["y"]) == "[n, 3]"
+
+
+def test_an_axis_that_no_reading_gives(tmp_path: Path) -> None:
+    found = refused(
+        static([node("Abs", "x", "y")], {"x": [4, 3]}, {"y": [4, 3]}), {"x": {0: "n"}, "y": {0: "4"}}, tmp_path
+    )
+    assert found.refusal == "y[0] is n, not 4, under any reading of the constants"
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_numbers_that_may_be_a_size_are_refused(name: str, tmp_path: Path) -> None:
     """A copy would give another shape, or another sum, at other sizes than the model of which the numbers are sizes."""
