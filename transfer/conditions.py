@@ -92,8 +92,7 @@ def documents_exclude(op: Op, reason: str) -> None:
 def known_text(op: Op, name: str, known: Collection[str]) -> None:
     """The node may fail unless a text attribute is left out or one of these."""
     value = op.string(name)
-    if value is not None and value not in known:
-        op.may_fail(f"{name} must be known, found {value!r}")
+    op.may_fail(f"{name} must be known, found {value!r}", unless=value is None or value in known)
 
 
 def required_text(op: Op, name: str, known: Collection[str]) -> None:

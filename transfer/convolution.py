@@ -75,10 +75,8 @@ def deform_conv(op: Op) -> Tensor:
         op.may_fail("offset and mask must fit the window")
         return Tensor(dtype, shape)
     rank = len(shape)
-    if rank < 3:
-        op.reject(f"X must have a spatial axis, found shape {x}")
-    if rank != 4:
-        op.require(FALSE, "onnxruntime needs two spatial axes", by="onnxruntime")
+    op.reject("X must have a spatial axis", unless=rank >= 3, found=x)
+    op.reject("onnxruntime needs two spatial axes", unless=rank == 4, by="onnxruntime")
     _, channels, *spatial = (UNKNOWN_SIZE,) * rank if x.is_top else x.dims
     op.require(divisible(channels, groups), "channels of X must be a multiple of offset_group")
     kernel = kernel_of(op, None if w.is_top else w[2:]) or ()
@@ -96,10 +94,8 @@ def deform_conv(op: Op) -> Tensor:
 
 
 def _check_deformed(op: Op, groups: int) -> None:
-    if min(groups, op.integer("group", 1)) <= 0:
-        op.reject("group and offset_group must be positive")
-    if min(op.ints("pads") or [0]) < 0:
-        op.reject(f"pads must not be negative, found {op.ints('pads')}")
+    op.reject("group and offset_group must be positive", unless=min(groups, op.integer("group", 1)) > 0)
+    op.reject("pads must not be negative", unless=min(op.ints("pads") or [0]) >= 0, found=op.ints("pads"))
 
 
 def _require_places(op: Op, name: str, output: Shape, channels: Dim) -> None:
@@ -116,8 +112,7 @@ def _require_places(op: Op, name: str, output: Shape, channels: Dim) -> None:
 def _parts(op: Op, x: Shape, w: Shape) -> tuple[Sequence[Dim], Sequence[Dim], Sequence[Dim]] | None:
     """The dims of x and of w, and the kernel; None if their number is unknown."""
     group = op.integer("group", 1)
-    if group == 0:
-        op.reject("group must be positive, found 0")
+    op.reject("group must be positive, found 0", unless=group != 0)
     if group < 0:  # it fits no channels; onnxruntime does not check it further
         op.require(FALSE, f"group must be positive, found {group}", by="onnx")
     kernel = kernel_of(op, None if w.is_top else w[2:])
@@ -158,10 +153,8 @@ def _rank(op: Op, x: Shape, w: Shape, kernel: Sequence[Dim] | None) -> int | Non
         )
     rank = found.pop()
     assert rank is not None
-    if rank < 2:
-        op.reject(f"X must have rank 3 or more, found {x}")
-    if rank == 2:
-        op.require(FALSE, "X must have a spatial axis", by="undocumented")
+    op.reject("X must have rank 3 or more", unless=rank >= 2, found=x)
+    op.reject("X must have a spatial axis", unless=rank != 2, by="undocumented")
     return rank
 
 
@@ -281,8 +274,7 @@ def _grown(size: Dim, window: Window, extra: int) -> Dim:
 
 def _output_padding(op: Op, found: Sequence[Window]) -> list[int]:
     extra = values_of(op, "output_padding") or [0] * len(found)
-    if len(extra) != len(found):
-        op.reject(f"output_padding must have {len(found)} values, found {len(extra)}")
+    op.reject(f"output_padding must have {len(found)} values", unless=len(extra) == len(found), found=len(extra))
     for value, window in zip(extra, found, strict=True):
         if not 0 <= value < max(window.stride, window.dilation):
             op.reject(f"output_padding must be from 0 to below stride or dilation, found {value}")

@@ -78,8 +78,7 @@ def string_normalizer(op: Op) -> Tensor:
         return Tensor(DType.STRING)
     if len(shape) == 2:
         op.require_equal(shape[0], 1, "X of rank 2 must have one row")
-        if shape[0] is not ONE_EXPR:
-            op.may_fail("the rows of X must be known to be one", at_load=True)
+        op.may_fail("the rows of X must be known to be one", unless=shape[0] is ONE_EXPR, at_load=True)
     op.require(ge(shape[-1], 1), "onnxruntime needs a string", by="onnxruntime")
     words = maximum(shape[-1], 1)
     if not op.attributes.get("stopwords"):
@@ -95,8 +94,7 @@ def tf_idf_vectorizer(op: Op) -> Tensor:
     indexes = op.ints("ngram_indexes")
     if not indexes:
         op.reject("attribute ngram_indexes must hold values")
-    if not _is_pool(op, indexes):
-        op.may_fail("the attributes must list n-grams of the type of X")
+    op.may_fail("the attributes must list n-grams of the type of X", unless=_is_pool(op, indexes))
     shape, columns = op.tensor("X").shape, const(max(indexes) + 1)
     op.require(has_rank(shape, 0, 1, 2), "X must have rank 1 or 2", found=shape)
     if shape.is_top:

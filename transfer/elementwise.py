@@ -218,8 +218,7 @@ def _converted(op: Op, target: DType) -> Tensor:
         op.may_fail("onnxruntime may end the process where it casts FLOAT16 to UINT2", by="onnxruntime")
     if op.integer("saturate", 1) not in (0, 1):
         return Tensor(target, x.shape)  # onnxruntime writes nothing: the elements are uninitialised memory
-    if x.dtype in (DType.STRING, DType.UNDEFINED):
-        op.may_fail("every string must be a number")
+    op.may_fail("every string must be a number", unless=x.dtype not in (DType.STRING, DType.UNDEFINED))
     if x.contents is None or target is DType.UNDEFINED:
         return Tensor(target, x.shape, ramps=within(target, x.ramps, x.shape) if x.dtype.is_integer else NO_RAMPS)
     return Tensor(target, x.shape, pointwise([x], x.shape, lambda e: cast(op, x.dtype, target, e)))
@@ -268,8 +267,7 @@ def dequantize_linear(op: Op) -> Tensor:
     _require_parameters(op, x.shape, "x_scale", "x_zero_point")
     given = op.integer("output_dtype", 0)
     dtype = type_attribute(op, "output_dtype") if given else op.dtype("x_scale")
-    if dtype is not op.dtype("x_scale"):
-        op.may_fail("output_dtype must be the type of x_scale")
+    op.may_fail("output_dtype must be the type of x_scale", unless=dtype is op.dtype("x_scale"))
     return Tensor(dtype, x.shape)
 
 
@@ -288,8 +286,7 @@ def _require_parameters(op: Op, x: Shape, scale_name: str, zero_point_name: str)
     Before opset 13 the specification allows one value only, but onnxruntime takes a vector along axis 1 too.
     """
     scale, block = op.tensor(scale_name).shape, op.integer("block_size", 0)
-    if block < 0:
-        op.reject(f"block_size must be positive, found {block}")
+    op.reject("block_size must be positive", unless=block >= 0, found=block)
     one = one_value(scale)
     if op.version < 13 and op.semantics == ONNX:
         op.require(one, f"{scale_name} must be one value before opset 13")

@@ -79,8 +79,7 @@ class Formal:
             tail = last_dims(shape)[-after:] if after else ()
             op.may_fail(f"{self.name} must have rank {least} or more")
             return TOP_SHAPE, (*[UNKNOWN_SIZE] * (least - len(tail)), *tail)
-        if shape.rank < least:
-            op.reject(f"{self.name} must have rank {least} or more, found shape {shape}")
+        op.reject(f"{self.name} must have rank {least} or more", unless=shape.rank >= least, found=shape)
         end = shape.rank - after
         return shape_of(shape.dims[self.before : end]), (*shape.dims[: self.before], *shape.dims[end:])
 

@@ -245,15 +245,13 @@ def scatter_nd(op: Op) -> Tensor:
     """The data with slices written at index tuples; updates: indices.shape[:-1] + data.shape[k:]."""
     data, indices, updates = op.tensor("data"), op.tensor("indices"), op.tensor("updates")
     dtype = op.common_dtype("data", "updates")
-    if data.shape.rank == 0:
-        op.reject("data must have rank 1 or more, found a scalar")
+    op.reject("data must have rank 1 or more, found a scalar", unless=data.shape.rank != 0)
     indexed = tuple_length(op, data, indices)
     if indexed is None and not (data.shape.is_top or indices.shape.is_top or updates.shape.is_top):
         # The ranks leave one length of an index tuple.
         indexed = len(indices.shape) - 1 + len(data.shape) - len(updates.shape)
         reason = f"an index tuple must leave slices of the rank that updates have, {len(updates.shape)}"
-        if not 0 <= indexed <= len(data.shape):
-            op.reject(reason)
+        op.reject(reason, unless=0 <= indexed <= len(data.shape))
         op.require(eq(indices.shape[-1], indexed), reason)
     if indexed is None:
         op.may_fail(IN_RANGE)

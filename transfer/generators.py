@@ -105,8 +105,7 @@ def shape_from(op: Op, name: str) -> Shape:
 def as_size(op: Op, value: Dim, what: str) -> Dim:
     """A number as a dim; it must be natural."""
     lo, hi = value.bounds
-    if hi is not None and hi < 0:
-        op.reject(f"{what} must not be negative, found {value}")
+    op.reject(f"{what} must not be negative", unless=hi is None or hi >= 0, found=value)
     if lo is None or lo < 0:
         op.require(rel.ge(value, 0), f"{what} must not be negative")
     return value if isinstance(value, Expr) else Unknown(value.bounds.meet(NATURAL), value.congruence)
@@ -169,8 +168,7 @@ def _integer_count(op: Op, dtype: DType, start: Dim, limit: Dim, delta: Dim) -> 
 
 def _float_count(op: Op, dtype: DType, start: Element, limit: Element, delta: Element) -> Dim:
     """onnxruntime subtracts and divides in double, the specification in the type itself."""
-    if not (isinstance(start, Real) and isinstance(limit, Real)):
-        op.may_fail("start and limit must be finite")
+    op.may_fail("start and limit must be finite", unless=isinstance(start, Real) and isinstance(limit, Real))
     distance = ar.sub(op, dtype, limit, start)
     count = ar.ceil(op, dtype, ar.div(op, dtype, distance, delta))
     first, last, step = (cast(op, dtype, DType.DOUBLE, element) for element in (start, limit, delta))
@@ -218,8 +216,7 @@ def random_like(op: Op) -> Tensor:
 
 def _drawn(op: Op, shape: Shape, default: DType) -> Tensor:
     dtype = type_attribute(op, "dtype", default)
-    if not dtype.is_float:
-        op.may_fail("the type of random numbers must be a float")
+    op.may_fail("the type of random numbers must be a float", unless=dtype.is_float)
     if op.name.startswith("RandomUniform") and not op.number("low", 0.0) <= op.number("high", 1.0):
         op.require(rel.FALSE, "high must not be below low", by="undocumented")
     if op.name.startswith("RandomNormal") and not op.number("scale", 1.0) > 0:
@@ -297,8 +294,7 @@ def one_hot(op: Op) -> Tensor:
             return Tensor(dtype, grown)
         op.may_fail("axis must be in range")
         return Tensor(dtype)
-    if len(shape) == 0:
-        op.require(rel.FALSE, "onnxruntime needs indices of rank 1 or more", by="onnxruntime")
+    op.reject("onnxruntime needs indices of rank 1 or more", unless=len(shape) != 0, by="onnxruntime")
     axis = op.axis(op.integer("axis", -1), len(shape) + 1)
     result = shape_of((*shape[:axis], depth, *shape[axis:]))
     return Tensor(dtype, result, _hot(op, result, axis))

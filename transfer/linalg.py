@@ -121,8 +121,7 @@ def _require_one_way(op: Op, bias: Shape, target: tuple[Dim, Dim]) -> None:
     if bias.is_top:
         op.may_fail("C must broadcast to (M, N)")
         return
-    if len(bias) > 2:
-        op.reject(f"C must have rank 2 or less, found shape {bias}")
+    op.reject("C must have rank 2 or less", unless=len(bias) <= 2, found=bias)
     for axis, (dim, size) in enumerate(zip(reversed(bias.dims), reversed(target), strict=False), start=1):
         op.require(eq(dim, size) | eq(dim, 1), f"dim {-axis} of C must be 1 or that of the product")
 
@@ -134,8 +133,7 @@ def det(op: Op) -> Tensor:
     if x.shape.is_top:
         op.may_fail("X must hold square matrices")
         return Tensor(x.dtype)
-    if len(x.shape) < 2:
-        op.reject(f"X must have rank 2 or more, found shape {x.shape}")
+    op.reject("X must have rank 2 or more", unless=len(x.shape) >= 2, found=x.shape)
     op.require_equal(x.shape[-1], x.shape[-2], "the matrices of X must be square")
     return Tensor(x.dtype, shape_of(x.shape[:-2]))
 
@@ -186,15 +184,13 @@ def _batch(shape: Shape) -> Shape:
 
 def _left_matrix(op: Op, shape: Shape) -> tuple[tuple[Dim, ...], tuple[Dim, ...], Dim]:
     """Batch dims, rows (none for a vector), inner dim."""
-    if len(shape) == 0:
-        op.reject("A must have rank 1 or more, found a scalar")
+    op.reject("A must have rank 1 or more, found a scalar", unless=len(shape) != 0)
     return shape[:-2], shape[-2:-1], shape[-1]
 
 
 def _right_matrix(op: Op, shape: Shape) -> tuple[tuple[Dim, ...], tuple[Dim, ...], Dim]:
     """Batch dims, columns (none for a vector), inner dim."""
-    if len(shape) == 0:
-        op.reject("B must have rank 1 or more, found a scalar")
+    op.reject("B must have rank 1 or more, found a scalar", unless=len(shape) != 0)
     return (shape[:-2], shape[-1:], shape[-2]) if len(shape) >= 2 else ((), (), shape[0])
 
 
@@ -220,15 +216,13 @@ def einsum(op: Op) -> Tensor:
     if equation is None:
         op.reject("attribute equation must be given")
     terms, output = parse_equation(op, equation)
-    if len(terms) != len(tensors):
-        op.reject(f"equation {equation!r} needs {len(terms)} inputs, found {len(tensors)}")
+    op.reject(f"equation {equation!r} needs {len(terms)} inputs", unless=len(terms) == len(tensors), found=len(tensors))
     if any(t.shape.is_top for t in tensors):
         op.may_fail("subscripts and dims of the inputs must agree")
     shapes = [t.shape for t in tensors]
     not_empty(op, "onnxruntime may fail on an empty input", *shapes)
     widths = {len(s) - len(term) for term, s in zip(terms, shapes, strict=True) if ELLIPSIS in term and not s.is_top}
-    if len(widths) > 1:
-        op.may_fail("onnxruntime needs an ellipsis to stand for as many axes in each input")
+    op.may_fail("onnxruntime needs an ellipsis to stand for as many axes in each input", unless=len(widths) <= 1)
     sizes = _label_sizes(op, terms, shapes)
     for label in output:
         if label != ELLIPSIS and not any(label in term for term in terms):
@@ -252,8 +246,7 @@ def parse_equation(op: Op, equation: str) -> tuple[list[str], str]:
     if not arrow:
         return terms, _implicit_output(terms)
     output = _labels(op, right)
-    if len(set(output)) != len(output):
-        op.reject(f"the output must not repeat a label, found {right!r}")
+    op.reject("the output must not repeat a label", unless=len(set(output)) == len(output), found=repr(right))
     if ELLIPSIS not in output and any(ELLIPSIS in term for term in terms):
         op.may_fail("onnxruntime needs the ellipsis of the inputs in the output too")
     return terms, output

@@ -38,8 +38,7 @@ def softmax(op: Op) -> Tensor:
     x = op.tensor("input")
     axis = op.integer("axis", -1 if op.version >= 13 else 1)
     if x.shape.is_top:
-        if place(x.shape, axis) is None:
-            op.may_fail("axis must be in range")
+        op.may_fail("axis must be in range", unless=place(x.shape, axis) is not None)
     elif len(x.shape) == 0:
         reason = f"{op.name} needs an axis, found a scalar"
         if op.version < 13 or op.dtype("input") in (DType.FLOAT, DType.DOUBLE):
@@ -55,8 +54,7 @@ def softmax(op: Op) -> Tensor:
 def lp_normalization(op: Op) -> Tensor:
     """Each slice along `axis` divided by its p-norm: the shape of the input."""
     x = op.tensor("input")
-    if op.integer("p", 2) not in (1, 2):
-        op.reject(f"p must be 1 or 2, found {op.integer('p')}")
+    op.reject("p must be 1 or 2", unless=op.integer("p", 2) in (1, 2), found=op.integer("p"))
     if x.shape.is_top:
         op.may_fail("axis must be in range")
     elif len(x.shape) == 0:
@@ -176,8 +174,7 @@ def _reshape_to_groups(op: Op, shape: Shape, groups: int) -> None:
 def batch_normalization_7(op: Op) -> tuple[Tensor, ...]:
     """Normalised by channel: the shape of X; the optional outputs are statistics in the shape of mean."""
     x = op.tensor("X")
-    if op.outputs > 1:
-        op.may_fail("onnxruntime computes no statistics", by="onnxruntime")
+    op.may_fail("onnxruntime computes no statistics", unless=op.outputs <= 1, by="onnxruntime")
     _need_channels(op, x.shape)
     if op.integer("spatial", 1) == 1:  # onnxruntime takes any other number for 0
         _require_vectors(op, _channels(x.shape), "scale", "B", "mean", "var")
@@ -324,8 +321,7 @@ def _require_broadcast_to(op: Op, shape: Shape, target: Shape, name: str) -> Non
             op.may_fail("B must have elements unless it is a constant", unless=filled(shape))
     if len(shape) > len(target):
         reason = f"{name} must broadcast to X of shape {target}, found {shape}"
-        if empty is FALSE:
-            op.reject(reason)
+        op.reject(reason, unless=empty is not FALSE)
         op.require(empty, reason)
     for axis, (dim, size) in enumerate(zip(reversed(shape.dims), reversed(target.dims), strict=False), start=1):
         op.require(eq(dim, size) | eq(dim, 1) | empty, f"dim {-axis} of {name} must be 1 or that of X")

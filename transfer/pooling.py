@@ -58,8 +58,7 @@ def pool_shape(op: Op) -> Shape:
     if any(size <= 0 for size in kernel):
         op.reject(f"kernel_shape must be positive, found {kernel}")
     x, rank = op.tensor("X").shape, len(kernel) + 2
-    if not x.is_top and len(x) != rank:
-        op.reject(f"X must have rank {rank} for kernel_shape {kernel}, found shape {x}")
+    op.reject(f"X must have rank {rank} for kernel_shape {kernel}", unless=x.is_top or len(x) == rank, found=x)
     _check_rank(op, rank)
     batch, channels, *spatial = (UNKNOWN_SIZE,) * rank if x.is_top else x.dims
     found = windows(op, [const(size) for size in kernel])
@@ -79,8 +78,7 @@ def pool_shape(op: Op) -> Shape:
 def _check_rank(op: Op, rank: int) -> None:
     if rank < 2:
         op.reject(f"X must have rank 3 or more, found rank {rank}")
-    if rank == 2:
-        op.require(FALSE, "X must have a spatial axis", by="undocumented")
+    op.reject("X must have a spatial axis", unless=rank != 2, by="undocumented")
     if rank > 5:
         reason = "onnxruntime pools at most three spatial axes"
         op.may_fail(reason, by="onnxruntime") if op.rule.domain else op.require(FALSE, reason, by="onnxruntime")
@@ -146,8 +144,7 @@ def max_unpool(op: Op) -> Tensor:
             op.require(FALSE, "onnxruntime pads by less than a positive kernel", by="onnxruntime")
         if window.same or window.dilation != 1:
             op.may_fail("MaxUnpool has explicit pads and no dilations")
-    if rank > 5:
-        op.require(FALSE, "onnxruntime unpools at most three spatial axes", by="onnxruntime")
+    op.reject("onnxruntime unpools at most three spatial axes", unless=rank <= 5, by="onnxruntime")
     sizes = [w.stride * (d - 1) + w.kernel - (w.before + w.after) for d, w in zip(dims[2:], found, strict=True)]
     for size in sizes:
         op.require(ge(size, 1), "no axis of the output may be empty", by="undocumented")

@@ -41,8 +41,7 @@ def upsample_1(op: Op) -> Tensor:
     x = op.tensor("X")
     op.require_rank(x.shape, 4, "X")
     scales = [op.number(name) for name in ("height_scale", "width_scale")]
-    if None in scales:
-        op.reject("height_scale or width_scale is missing")
+    op.reject("height_scale or width_scale is missing", unless=None not in scales)
     return _scaled(op, x, [_real(float32(scale or 0.0)) for scale in (1.0, 1.0, *scales)], least=1)
 
 
@@ -117,10 +116,8 @@ def _axes(op: Op, rank: int, count: int | None, what: str) -> list[int]:
     """The axes to resize. Rejects the node if `count`, the number of scales or sizes, differs from theirs."""
     given = _listed_axes(op)
     axes = list(range(rank)) if given is None else [op.axis(a, rank, "axes") for a in given]
-    if len(set(axes)) != len(axes):
-        op.reject(f"axes must not repeat an axis, found {given}")
-    if count is not None and count != len(axes):
-        op.reject(f"{what} must have {len(axes)} values, found {count}")
+    op.reject("axes must not repeat an axis", unless=len(set(axes)) == len(axes), found=given)
+    op.reject(f"{what} must have {len(axes)} values", unless=count is None or count == len(axes), found=count)
     return axes
 
 

@@ -40,8 +40,7 @@ def supported(op: Op, dims: Sequence[Dim], unchanged: Sequence[Relation]) -> Non
         return
     for name, known in _MODES.items():
         value = op.string(name)
-        if value is not None and value not in known:
-            op.may_fail(f"{name} {value!r} is not known")
+        op.may_fail(f"{name} {value!r} is not known", unless=value is None or value in known)
     antialias = op.integer("antialias", 0) != 0
     if antialias and mode == "nearest":
         op.may_fail("onnxruntime does not antialias in nearest mode", by="onnxruntime")

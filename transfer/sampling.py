@@ -19,11 +19,9 @@ from absint.transfer.rule import overlay, rule
 def roi_align(op: Op) -> Tensor:
     """A map (output_height, output_width) for each region and channel."""
     sizes = [op.integer("output_height", 1), op.integer("output_width", 1)]
-    if min(sizes) < 0:
-        op.reject(f"output sizes must not be negative, found {sizes}")
+    op.reject("output sizes must not be negative", unless=min(sizes) >= 0, found=sizes)
     mode = op.string("mode", "avg") or ""
-    if mode.lower() not in ("avg", "max"):
-        op.reject(f"mode must be avg or max, found {mode!r}")
+    op.reject("mode must be avg or max", unless=mode.lower() in ("avg", "max"), found=repr(mode))
     known_text(op, "coordinate_transformation_mode", ("half_pixel", "output_half_pixel"))
     if op.integer("sampling_ratio", 0) < 0:
         op.require(FALSE, "onnxruntime needs a sampling_ratio that is not negative", by="onnxruntime")
@@ -74,8 +72,7 @@ def max_roi_pool(op: Op) -> Tensor:
 def _regions(op: Op, width: int) -> Dim:
     """The number of regions, each a row of so many numbers."""
     rois = op.tensor("rois").shape
-    if not rois.is_top and len(rois) < 2:
-        op.reject(f"rois must have rank 2, found shape {rois}")
+    op.reject("rois must have rank 2", unless=rois.is_top or len(rois) >= 2, found=rois)
     regions, numbers, *_ = (UNKNOWN_SIZE,) * 2 if rois.is_top else rois.dims
     op.require_equal(numbers, width, f"a region must have {width} numbers")
     return regions
@@ -112,8 +109,7 @@ def grid_sample(op: Op) -> Tensor:
     _check_modes(op, rank)
     op.require_rank(x.shape, rank, "X")
     op.require_rank(grid, rank, "grid")
-    if rank < 3:
-        op.reject(f"X must have rank 3 or more, found shape {x.shape}")
+    op.reject("X must have rank 3 or more", unless=rank >= 3, found=x.shape)
     batch, channels = x.shape[:2] if not x.shape.is_top else (UNKNOWN_SIZE, UNKNOWN_SIZE)
     if grid.is_top or x.shape.is_top:
         op.may_fail("X and grid must fit")
@@ -176,8 +172,7 @@ def _grid_needs(op: Op, theta: Shape, size: Sequence[Dim] | None) -> list[tuple[
     if size is None:
         op.may_fail("size must be positive and fit theta")
         return []
-    if len(size) not in (4, 5):
-        op.reject(f"size must have 4 or 5 values, found {len(size)}")
+    op.reject("size must have 4 or 5 values", unless=len(size) in (4, 5), found=len(size))
     needs = [(eq(size[0], UNKNOWN_SIZE if theta.is_top else theta[0]), "size must have the batch of theta")]
     if not theta.is_top:
         needs.append((eq(theta[1], len(size) - 2), "theta must have one row for each spatial axis"))

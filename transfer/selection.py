@@ -32,8 +32,7 @@ def top_k_attribute(op: Op) -> Sequence[Tensor]:
     k = op.integer("k")
     if k is None or k < 0:
         op.reject(f"attribute k must not be negative, found {'none' if k is None else k}")
-    if k == 0:
-        op.require(FALSE, "onnxruntime needs k > 0 before opset 10", by="onnxruntime")
+    op.reject("onnxruntime needs k > 0 before opset 10", unless=k != 0, by="onnxruntime")
     return _top_k(op, const(k))
 
 
@@ -172,8 +171,7 @@ def compress(op: Op) -> Tensor:
     """numpy.compress: the slices whose condition is true; the condition may be shorter than the axis."""
     x, condition, dtype = op.tensor("input"), op.tensor("condition"), op.dtype("input")
     axis = op.integer("axis")
-    if x.shape.rank == 0:
-        op.may_fail("ONNX's own inference rejects a scalar")
+    op.may_fail("ONNX's own inference rejects a scalar", unless=x.shape.rank != 0)
     if axis is None:
         count = _selected(op, condition, x.shape.size)
         return Tensor(dtype, shape_of((count,)), _compressed(op, None))

@@ -387,10 +387,8 @@ def optional_get_element(op: Op) -> Value:
     if value is None:
         op.reject("the input is missing")
     if isinstance(value, OptionalOf):
-        if value.present is False:
-            op.reject("the optional must have a value")
-        if value.present is None:
-            op.may_fail("the optional must have a value")
+        op.reject("the optional must have a value", unless=value.present is not False)
+        op.may_fail("the optional must have a value", unless=value.present is not None)
         return value.element
     if value is TOP:
         op.may_fail("the optional must have a value")

@@ -39,8 +39,7 @@ def _transform(op: Op, axis: int | None) -> Tensor:
     if x.shape.is_top:
         op.may_fail("the input must have a signal to transform")
         return Tensor(x.dtype)
-    if len(x.shape) < 2:
-        op.reject(f"the input must have rank 2 or more, found shape {x.shape}")
+    op.reject("the input must have rank 2 or more", unless=len(x.shape) >= 2, found=x.shape)
     inverse, onesided = op.integer("inverse", 0) != 0, op.integer("onesided", 0) != 0
     real = inverse and onesided
     op.require(one_of(x.shape[-1], (2,) if real else (1, 2)), "the last axis must hold a real or a complex number")
@@ -51,8 +50,7 @@ def _transform(op: Op, axis: int | None) -> Tensor:
         op.may_fail("axis must be a signal axis")
         return Tensor(x.dtype, shape_of((*[UNKNOWN_SIZE] * (len(dims) - 1), dims[-1])))
     axis = op.axis(axis, len(dims))
-    if axis == len(dims) - 1:
-        op.reject("axis must not be the last one")
+    op.reject("axis must not be the last one", unless=axis != len(dims) - 1)
     length, signal = _length(op, "dft_length"), dims[axis]
     if length is None:
         length = 2 * (dims[axis] - 1) if real else dims[axis]

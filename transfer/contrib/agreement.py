@@ -117,8 +117,7 @@ def packed_head_size(op: Op, hidden: Dim, heads: int, groups: int) -> Dim:
 def of_attribute(op: Op, name: str, choices: Sequence[str], default: str) -> str:
     """A string attribute that must be one of these."""
     value = op.string(name, default)
-    if value not in choices:
-        op.reject(f"{name} must be one of {', '.join(choices)}, found {value!r}")
+    op.reject(f"{name} must be one of {', '.join(choices)}", unless=value in choices, found=repr(value))
     return value
 
 

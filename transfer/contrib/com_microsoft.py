@@ -80,15 +80,13 @@ def fast_gelu(op: Op) -> Tensor:
     if dtype is DType.UNDEFINED:
         op.may_fail("bias must have the size of the last axis, or broadcast")
         return Tensor(dtype)
-    if dtype is DType.BFLOAT16:
-        op.may_fail("onnxruntime has no kernel that adds bfloat16")
+    op.may_fail("onnxruntime has no kernel that adds bfloat16", unless=dtype is not DType.BFLOAT16)
     return Tensor(dtype, op.broadcast(x, bias.shape))
 
 
 def _biased(op: Op, x: str, bias: str) -> Tensor:
     shape = op.tensor(x).shape
-    if shape.rank == 0:
-        op.reject(f"{x} must not be a scalar")
+    op.reject(f"{x} must not be a scalar", unless=shape.rank != 0)
     if shape.is_top:
         op.may_fail(f"{x} must have an axis for the bias")
     require_vector(op, bias, UNKNOWN_SIZE if shape.is_top else shape[-1])
@@ -126,8 +124,7 @@ def skip_simplified_layer_normalization(op: Op) -> Sequence[Tensor]:
 
 
 def _check_epsilon(op: Op) -> None:
-    if not op.number("epsilon", 0.0) >= 0:
-        op.reject("epsilon must not be negative")
+    op.reject("epsilon must not be negative", unless=op.number("epsilon", 0.0) >= 0)
 
 
 def _skip_normalized(op: Op, *vectors: str) -> Sequence[Tensor]:
@@ -137,8 +134,7 @@ def _skip_normalized(op: Op, *vectors: str) -> Sequence[Tensor]:
         op.may_fail("input, skip and weights must fit")
         return Tensor(dtype), Tensor(DType.FLOAT), Tensor(DType.FLOAT), Tensor(dtype)
     for tensor, name in ((shape, "input"), (skip, "skip")):
-        if tensor.rank not in (None, 2, 3):
-            op.reject(f"{name} must have rank 2 or 3, found shape {tensor}")
+        op.reject(f"{name} must have rank 2 or 3", unless=tensor.rank in (None, 2, 3), found=tensor)
     op.require(ge(shape[-1], 1), "the last axis must not be empty")
     for name in vectors:
         require_vector(op, name, shape[-1])
@@ -176,16 +172,14 @@ def simplified_layer_normalization(op: Op) -> Sequence[Tensor]:
 def _require_scale(op: Op, target: Shape) -> None:
     """Require that the scale broadcasts to the shape of X without enlarging it."""
     scale = op.tensor("scale").shape
-    if op.dtype("scale") is not op.dtype("X"):
-        op.may_fail("scale must have the type of X")
+    op.may_fail("scale must have the type of X", unless=op.dtype("scale") is op.dtype("X"))
     if op.dtype("scale") is DType.FLOAT16:
         some = FALSE if scale.is_top or op.version < 6 else ge(scale.size, 1)
         op.may_fail("onnxruntime may not convert a scale without elements, or before opset 6", unless=some)
     if scale.is_top:
         op.may_fail("scale must broadcast to X")
         return
-    if len(scale) > len(target):
-        op.reject(f"scale must broadcast to X of shape {target}, found shape {scale}")
+    op.reject(f"scale must broadcast to X of shape {target}", unless=len(scale) <= len(target), found=scale)
     for axis, (dim, size) in enumerate(zip(reversed(scale.dims), reversed(target.dims), strict=False), start=1):
         op.require(eq(dim, size) | eq(dim, 1), f"dim {-axis} of scale must be 1 or that of X")
 
@@ -234,8 +228,7 @@ def _require_positions(op: Op, batch: Dim, length: Dim) -> None:
     op.may_fail(reason, unless=no_tokens)
     if table.rank == 2:
         op.require(no_tokens | ge(table[0], 1), reason)
-    if shape.rank != 2:
-        op.may_fail("position_ids must have rank 2")
+    op.may_fail("position_ids must have rank 2", unless=shape.rank == 2)
     if shape.rank is not None and len(shape) >= 2:
         op.require_equal(shape[1], length, "position_ids must have the length of input_ids")
         op.require(eq(shape[0], batch) | eq(shape[0], 1), "position_ids must have the batch of input_ids")
@@ -280,8 +273,7 @@ def tokenizer(op: Op) -> Tensor:
     if shape.is_top:
         op.may_fail("X must have rank 1 or 2")
         return Tensor(DType.STRING)
-    if len(shape) not in (1, 2):
-        op.reject(f"X must have rank 1 or 2, found shape {shape}")
+    op.reject("X must have rank 1 or 2", unless=len(shape) in (1, 2), found=shape)
     if op.decide(eq(shape.size, 0)) is YES:
         return Tensor(DType.STRING, shape_of((*shape[:-1], const(0))))
     if op.decide(ge(shape.size, 1)) is not YES:
@@ -293,11 +285,9 @@ def tokenizer(op: Op) -> Tensor:
 def _check_tokens(op: Op) -> None:
     """The attributes: separators or an expression for tokens, and the least length of these."""
     for name in ("mark", "pad_value", "mincharnum"):
-        if name not in op.attributes:
-            op.reject(f"attribute {name} must be given")
+        op.reject(f"attribute {name} must be given", unless=name in op.attributes)
     least, separators, expression = op.integer("mincharnum", 1), op.attributes.get("separators"), op.string("tokenexp")
-    if least < 1:
-        op.reject(f"mincharnum must be positive, found {least}")
+    op.reject("mincharnum must be positive", unless=least >= 1, found=least)
     if separators is None and not expression:
         op.reject("separators or tokenexp must be given")
     if separators == [""] and least > 1:

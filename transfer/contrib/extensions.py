@@ -160,8 +160,7 @@ def string_join(op: Op) -> Tensor:
         return of_dims(DType.STRING, 1)
     if axis is None or len(axis) != 1:
         return Tensor(DType.STRING, Shape([None] * (len(shape) - 1)))
-    if not 0 <= axis[0] < len(shape):
-        op.reject(f"axis {axis[0]} is out of range for shape {shape}")
+    op.reject(f"axis {axis[0]} is out of range for shape {shape}", unless=0 <= axis[0] < len(shape))
     return Tensor(DType.STRING, shape_of((*shape[: axis[0]], *shape[axis[0] + 1 :])))
 
 
@@ -244,8 +243,7 @@ MAPPED = shaped(
 def parametric(op: Op) -> Tensor:
     """A function of each element with the parameters alpha and beta: the shape of X."""
     for name in ("alpha", "beta"):
-        if name not in op.attributes:
-            op.reject(f"attribute {name} must be given")
+        op.reject(f"attribute {name} must be given", unless=name in op.attributes)
     return Tensor(op.dtype("X"), op.tensor("X").shape)
 
 
@@ -283,10 +281,8 @@ def crop(op: Op) -> Tensor:
     """Images (N, C, H, W) without their borders, or with `scale`, that size from the top left border on."""
     op.require_given("input")
     border, scale = op.ints("border") or [], op.ints("scale")
-    if len(border) != 4 or min(border) < 0:
-        op.reject(f"border must be four sizes, found {border}")
-    if scale is not None and (len(scale) != 2 or min(scale) < 0):
-        op.reject(f"scale must be two sizes, found {scale}")
+    op.reject("border must be four sizes", unless=len(border) == 4 and min(border) >= 0, found=border)
+    op.reject("scale must be two sizes", unless=scale is None or (len(scale) == 2 and min(scale) >= 0), found=scale)
     *lead, height, width = op.sizes("input", 4)
     left, top, right, bottom = border
     cut = [_cut(op, height, top, scale[0] if scale else None, bottom, "height")]

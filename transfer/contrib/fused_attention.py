@@ -48,8 +48,7 @@ def q_attention(op: Op) -> Sequence[Tensor]:
 def _self_attention(op: Op, weights: str, dtype: DType) -> Sequence[Tensor]:
     """The attention of a kernel on the CPU, which checks what a mask, a past and a bias must fit."""
     if op.has("past"):
-        if op.outputs < 2:
-            op.reject("present must be an output where there is a past")
+        op.reject("present must be an output where there is a past", unless=op.outputs >= 2)
         if op.integer("past_present_share_buffer", 0):
             if "past_sequence_length" not in op.rule.inputs:
                 op.reject("a shared buffer needs past_sequence_length, which this operator does not take")
@@ -71,8 +70,7 @@ def _require_mask(op: Op, batch: Dim, length: Dim, total: Dim) -> None:
         return
     mask = op.tensor("mask_index").shape
     if mask.rank == 4:
-        if op.integer("unidirectional", 0) == 1:
-            op.reject("a mask of rank 4 must come without unidirectional")
+        op.reject("a mask of rank 4 must come without unidirectional", unless=op.integer("unidirectional", 0) != 1)
         no_scores = eq(batch, 0) | eq(length, 0)
         op.require(no_scores, "onnxruntime's CPU kernel has no mask of rank 4", by="undocumented")
         op.require(ge(mask[2], total) & all_equal(mask.dims, (batch, 1, mask[3], mask[3])), _MASK)
@@ -145,11 +143,9 @@ def packed_attention(op: Op, N: Dim, C: Dim) -> Tensor:
 def rotary_embedding(op: Op) -> Tensor:
     """The input with pairs of features rotated."""
     shape, (angles, pairs) = op.tensor("input").shape, op.sizes("cos_cache", 2)
-    if shape.rank not in (None, 3, 4):
-        op.reject(f"input must have rank 3 or 4, found shape {shape}")
+    op.reject("input must have rank 3 or 4", unless=shape.rank in (None, 3, 4), found=shape)
     for name in ("num_heads", "rotary_embedding_dim"):
-        if op.integer(name, 0) < 0:
-            op.reject(f"{name} must not be negative, found {op.integer(name)}")
+        op.reject(f"{name} must not be negative", unless=op.integer(name, 0) >= 0, found=op.integer(name))
     if op.integer("rotary_embedding_dim", 0) and not op.integer("num_heads", 0):
         op.reject("rotary_embedding_dim needs num_heads, which is missing")
     require_like(op, "sin_cache", "cos_cache")
@@ -169,8 +165,7 @@ def _is_one_head(op: Op, shape: Shape) -> bool:
 
 
 def _require_pairs_of_one_head(op: Op, shape: Shape, pairs: Dim) -> None:
-    if op.name == "MRotaryEmbedding":
-        op.reject("an input of rank 3 needs num_heads, which is missing")
+    op.reject("an input of rank 3 needs num_heads, which is missing", unless=op.name != "MRotaryEmbedding")
     op.require(eq(pairs, 0) | divisible(shape[-1], 2 * pairs), "input must divide into heads of the angles")
     op.require(ge(pairs, 1) | eq(shape.size, 0), "heads must not be empty")
 
@@ -199,8 +194,7 @@ def _require_sections(op: Op, pairs: Dim) -> None:
     sections, layout = op.ints("mrope_section") or (), op.integer("mrope_layout", 0)
     if len(sections) != 3 or min(sections) < 0:
         op.reject(f"mrope_section must be three sizes, found {list(sections)}")
-    if layout not in (0, 1):
-        op.reject(f"mrope_layout must be 0 or 1, found {layout}")
+    op.reject("mrope_layout must be 0 or 1", unless=layout in (0, 1), found=layout)
     op.require_equal(pairs, sum(sections), "mrope_section must count the angles of a position")
 
 

@@ -142,8 +142,7 @@ def dynamic_time_warping(op: Op) -> Tensor:
     if shape.is_top:
         op.may_fail("the input must be a matrix")
         return of_dims(DType.INT32, 2, UNKNOWN_SIZE)
-    if len(shape) not in (2, 3):
-        op.reject(f"input must be a matrix, found shape {shape}")
+    op.reject("input must be a matrix", unless=len(shape) in (2, 3), found=shape)
     if len(shape) == 3:
         op.require_equal(shape[0], 1, "the input must be one matrix")
     rows, columns = shape[-2:]

@@ -215,8 +215,7 @@ def maxpool_with_mask(op: Op) -> Sequence[Value]:
 @kernel("ConvTransposeWithDynamicPads", "X W Pads B -> Y")
 def conv_transpose_with_dynamic_pads(op: Op) -> Value:
     """ConvTranspose with the pads in an input."""
-    if not op.has("Pads"):
-        op.reject("onnxruntime needs the pads")
+    op.reject("onnxruntime needs the pads", unless=op.has("Pads"))
     for pad in op.integers("Pads") or ():
         op.require(ge(pad, 0), "pads must not be negative")
     pads, shape = op.constants("Pads"), op.tensor("Pads").shape
@@ -289,8 +288,7 @@ def reorder_output(op: Op) -> Tensor:
     """Blocks back to (N, C, H, W), or (N, H, W, C) with the attribute channels_last, with C as the attributes say."""
     batch, padded, *sizes = _image(op)
     channels = op.integer("channels", 0)
-    if channels <= 0:
-        op.reject(f"channels must be positive, found {channels}")
+    op.reject("channels must be positive", unless=channels > 0, found=channels)
     _require_blocks(op, padded)
     op.require(ge(padded, channels), "the blocks must hold all channels")
     op.require(le(padded, channels + LARGEST_BLOCK - 1), "blocks must not be empty")

@@ -69,8 +69,7 @@ def require_trees(op: Op, leaves: str, results: int) -> None:
             FALSE, "the nodes of the ensemble must form trees, and each leaf must have a result", by="undocumented"
         )
     count = len(listed(op, "base_values"))
-    if count not in (0, results):
-        op.may_fail("each result must have a base value", by="onnx")
+    op.may_fail("each result must have a base value", unless=count in (0, results), by="onnx")
     if count > 2 if leaves == "class" and results <= 2 else count not in (0, results):
         op.require(FALSE, "each result must have a base value", by="undocumented")
     last = _last_feature(op, leaves, results)
@@ -249,11 +248,9 @@ def cast_map(op: Op) -> Tensor:
     if op.string("map_form", "DENSE") == "SPARSE":
         largest = op.integer("max_map", 1)
         columns = const(max(largest, 0))
-        if largest < 1:
-            op.require(FALSE, f"max_map must be positive, found {largest}", by="undocumented")
+        op.reject("max_map must be positive", unless=largest >= 1, found=largest, by="undocumented")
         op.may_fail("no key must be negative")
-    if dtype is not DType.STRING and _types(op)[1] is not DType.FLOAT:
-        op.may_fail("the values must be castable")
+    op.may_fail("the values must be castable", unless=dtype is DType.STRING or _types(op)[1] is DType.FLOAT)
     return Tensor(dtype, shape_of((ONE_EXPR, columns)))
 
 

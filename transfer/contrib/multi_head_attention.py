@@ -66,8 +66,7 @@ def decoder_masked_multi_head_attention(op: Op) -> Sequence[Tensor]:
     heads, has_past = op.positive("num_heads"), agreement.require_together(op, "past_key", "past_value")
     op.require_equal(op.sizes("query", 3)[1], 1, "a decoder must take one token at a time")
     found = _projected(op, heads)
-    if not op.has("key"):
-        op.may_fail(_PACKED)
+    op.may_fail(_PACKED, unless=op.has("key"))
     is_shared = bool(op.integer("past_present_share_buffer", 0))
     if has_past and not is_shared:
         op.reject("past_present_share_buffer must be set if there is a past")
@@ -166,8 +165,7 @@ def _split(op: Op, found: Projected) -> Iterator[tuple[str, Dim, Dim]]:
 def _projected(op: Op, heads: int) -> Projected:
     """The sizes, whatever layout the inputs have, which must agree."""
     query = op.tensor("query").shape
-    if query.rank not in (None, 3, 5):
-        op.reject(f"query must have rank 3 or 5, found shape {query}")
+    op.reject("query must have rank 3 or 5", unless=query.rank in (None, 3, 5), found=query)
     if op.has("value") and not op.has("key"):
         op.reject("value needs key, which is missing")
     if query.rank == 5:
@@ -256,8 +254,7 @@ def _stored_size(op: Op, head: Dim, groups: int) -> Dim:
         return head
     if op.outputs == 1 or not (op.has("k_scale") and op.has("v_scale")):
         op.reject("quantised caches must be outputs, and have scales")
-    if not op.has("past_key"):
-        op.may_fail("the model must declare the type of a quantised cache")
+    op.may_fail("the model must declare the type of a quantised cache", unless=op.has("past_key"))
     for name in ("k_scale", "v_scale"):
         count = head * groups if k == "PER_CHANNEL" else 1
         op.require_equal(op.tensor(name).shape.size, count, f"{name} must have a value for the tensor or each channel")

@@ -43,8 +43,7 @@ def check_activation(op: Op) -> None:
     name, parameters = op.string("activation"), op.attributes.get("activation_params")
     if name is None:
         return
-    if name not in _PARAMETERS:
-        op.reject(f"activation must be one of {', '.join(_PARAMETERS)}, found {name!r}")
+    op.reject(f"activation must be one of {', '.join(_PARAMETERS)}", unless=name in _PARAMETERS, found=repr(name))
     count = _PARAMETERS[name]
     if count is not None and (not isinstance(parameters, list) or len(parameters) != count):
         op.reject(f"activation {name} must have {count} parameters")
@@ -131,8 +130,7 @@ def fused_gemm(op: Op) -> Value:
     """Gemm, then an activation."""
     needed = _ACTIVATIONS[of_attribute(op, "activation", tuple(_ACTIVATIONS), "")]
     for name in needed.split():
-        if f"activation_{name}" not in op.attributes:
-            op.reject(f"attribute activation_{name} must be given")
+        op.reject(f"attribute activation_{name} must be given", unless=f"activation_{name}" in op.attributes)
     return restate(op, gemm, op.inputs)[0]
 
 
@@ -152,11 +150,9 @@ def packed_product(op: Op, inner: Dim | int, columns: Dim | int) -> Tensor:
 def matmul_n_bits(op: Op) -> Tensor:
     """A @ B for a packed B of K rows and N columns, as the attributes say."""
     rows, columns = op.positive("K"), op.positive("N")
-    if op.dtype("A") not in (DType.FLOAT, DType.FLOAT16):
-        op.may_fail("onnxruntime multiplies floats on a CPU")
+    op.may_fail("onnxruntime multiplies floats on a CPU", unless=op.dtype("A") in (DType.FLOAT, DType.FLOAT16))
     bits, block = op.integer("bits", 4), op.integer("block_size", 0)
-    if bits not in (2, 4, 8):
-        op.reject(f"bits must be 2, 4 or 8, found {bits}")
+    op.reject("bits must be 2, 4 or 8", unless=bits in (2, 4, 8), found=bits)
     if block < 16 or block.bit_count() != 1:
         op.reject(f"block_size must be a power of 2 and at least 16, found {block}")
     blocks, bytes_ = -(-rows // block), op.dtype("zero_points") is DType.UINT8
@@ -169,8 +165,7 @@ def matmul_n_bits(op: Op) -> Tensor:
     if bits == 8 and op.has("zero_points") and op.dtype("zero_points").is_float:
         op.reject("zero_points must be bytes for 8 bits")
     if op.has("g_idx"):
-        if bits == 8:
-            op.may_fail("onnxruntime needs fewer bits for g_idx")
+        op.may_fail("onnxruntime needs fewer bits for g_idx", unless=bits != 8)
         op.may_fail("g_idx must hold indices of blocks")
     if op.has("bias"):
         op.may_fail("onnxruntime must know the shape of the bias when it loads the model")
@@ -195,18 +190,15 @@ def _require_shape(op: Op, name: str, *shapes: tuple[int, ...]) -> None:
 @kernel("MatMulBnb4", "A B absmax -> Y")
 def matmul_bnb4(op: Op) -> Tensor:
     """A @ B for a packed B of K rows and N columns; of N rows and K columns if the attribute transB is 0."""
-    rows, columns, block = op.positive("K"), op.positive("N"), op.integer("block_size")
-    if block not in (16, 32, 64, 128, 256):
-        op.reject(f"block_size must be 16, 32, 64, 128 or 256, found {block}")
-    if op.integer("quant_type") not in (0, 1):
-        op.reject(f"quant_type must be 0 or 1, found {op.integer('quant_type')}")
+    rows, columns, block = op.positive("K"), op.positive("N"), op.integer("block_size", 0)
+    op.reject("block_size must be 16, 32, 64, 128 or 256", unless=block in (16, 32, 64, 128, 256), found=block)
+    op.reject("quant_type must be 0 or 1", unless=op.integer("quant_type") in (0, 1), found=op.integer("quant_type"))
     for name, least in (("B", -(-rows * columns // 2)), ("absmax", -(-rows * columns // block))):
         shape = op.tensor(name).shape
         op.require(ge(shape.size, least), f"{name} must hold {least} elements")
     if op.integer("transB", 1):
         return packed_product(op, rows, columns)
-    if rows > columns:
-        op.may_fail("onnxruntime may read beyond a matrix that is not transposed")
+    op.may_fail("onnxruntime may read beyond a matrix that is not transposed", unless=rows <= columns)
     return packed_product(op, columns, rows)
 
 
@@ -217,8 +209,7 @@ def matmul_fp_q4(op: Op) -> Tensor:
     sizes = op.integers("B_shape")
     if sizes is None:
         return packed_product(op, UNKNOWN_SIZE, UNKNOWN_SIZE)
-    if len(sizes) != 2:
-        op.reject(f"B_shape must have 2 values, found {len(sizes)}")
+    op.reject("B_shape must have 2 values", unless=len(sizes) == 2, found=len(sizes))
     for size in sizes:
         op.require(ge(size, 0), "sizes of B must not be negative")
     return packed_product(op, *map(as_size, sizes))
@@ -337,8 +328,7 @@ def quantised_mixture_of_experts(op: Op) -> Tensor:
 def _routed(op: Op) -> tuple[Tensor, Dim, Dim]:
     """The output, the size of a token, and the number of experts."""
     x = op.tensor("input")
-    if x.shape.rank not in (None, 2, 3):
-        op.reject(f"input must have rank 2 or 3, found shape {x.shape}")
+    op.reject("input must have rank 2 or 3", unless=x.shape.rank in (None, 2, 3), found=x.shape)
     if x.shape.is_top:
         op.may_fail("input must have rank 2 or 3")
     tokens, hidden = (UNKNOWN_SIZE,) * 2 if x.shape.is_top else (product(x.shape[:-1]), x.shape[-1])

@@ -46,8 +46,7 @@ def may_refuse(op: Op, reason: str, shape: Shape) -> None:
 def require_names(op: Op, *names: str) -> None:
     """Type inference rejects an empty name for a zero point, though not a list of inputs that ends before it."""
     for name in names:
-        if not op.has(name) and op.rule.places[name] < len(op.inputs):
-            op.reject(f"{name} must not have an empty name")
+        op.reject(f"{name} must not have an empty name", unless=op.has(name) or op.rule.places[name] >= len(op.inputs))
 
 
 def only_number(op: Op, name: str) -> Fraction:
@@ -107,8 +106,7 @@ def q_linear_where(op: Op) -> Tensor:
 def q_linear_unary(op: Op) -> Tensor:
     """An element-wise operation on a quantised tensor."""
     require_one_value(op, "X_scale", "Y_scale", "X_zero_point", "Y_zero_point")
-    if len(op.inputs) < 5:
-        op.may_fail("onnxruntime crashes if the inputs end before Y_zero_point")
+    op.may_fail("onnxruntime crashes if the inputs end before Y_zero_point", unless=len(op.inputs) >= 5)
     return Tensor(op.dtype("X"), op.tensor("X").shape)
 
 
@@ -199,8 +197,7 @@ def _require_scale(op: Op, name: str, columns: Dim) -> None:
 def matmul_integer_16(op: Op) -> Tensor:
     """A @ B of 16-bit integers, summed in 32 bits."""
     dtypes = {op.dtype("A"), op.dtype("B")}
-    if dtypes != {DType.INT16}:
-        op.may_fail("onnxruntime multiplies only signed integers on a CPU")
+    op.may_fail("onnxruntime multiplies only signed integers on a CPU", unless=dtypes == {DType.INT16})
     shape = matmul_shape(op, op.tensor("A").shape, op.tensor("B").shape)
     # Of two unsigned matrices the documentation says UINT32, and onnxruntime infers INT32.
     return Tensor(DType.INT32 if dtypes & {DType.INT16} else DType.UNDEFINED, shape)
@@ -265,8 +262,7 @@ def q_linear_softmax(op: Op) -> Value:
     version = op.integer("opset")
     if version is None:
         op.reject("attribute opset must be given")
-    if op.tensor("X").shape.rank == 0:
-        op.reject("X must not be a scalar")
+    op.reject("X must not be a scalar", unless=op.tensor("X").shape.rank != 0)
     for name in ("X_scale", "x_zero_point", "y_scale", "y_zero_point"):  # onnxruntime takes the first element
         if op.has(name):
             shape = op.tensor(name).shape
@@ -306,8 +302,7 @@ def dynamic_quantize_lstm(op: Op) -> Sequence[Value]:
     directions, gates = 1 + (op.string("direction") == "bidirectional"), 4 * op.integer("hidden_size", 0)
     for name in op.rule.inputs[8:]:
         shape, reason = op.tensor(name).shape, f"{name} must have a value for each direction, or each of its columns"
-        if shape.rank not in (None, 1, 2):
-            op.reject(f"{reason}, found shape {shape}")
+        op.reject(reason, unless=shape.rank in (None, 1, 2), found=shape)
         if shape.is_top:
             op.may_fail(reason)
             continue
@@ -336,8 +331,7 @@ def gather_block_quantized(op: Op) -> Tensor:
     if data.is_top:
         op.may_fail("axes must be in range, and scales and zero points must fit the blocks")
         return Tensor(dtype)
-    if len(data) == 0:
-        op.reject("data must not be a scalar")
+    op.reject("data must not be a scalar", unless=len(data) != 0)
     count = _elements_per_item(op)
     sizes = [*data[:-1], UNKNOWN_SIZE if count is None else data[-1] * count]
     axis = op.axis(op.integer("gather_axis", 0), len(data), "gather_axis")
@@ -351,8 +345,7 @@ def _elements_per_item(op: Op) -> int | None:
             op.reject(f"bits must be 4, found {op.integer('bits')}")
         return None if op.dtype("data") is DType.UNDEFINED else 1
     bits = op.integer("bits", 4)
-    if bits not in (2, 4, 8):
-        op.reject(f"bits must be 2, 4 or 8, found {bits}")
+    op.reject("bits must be 2, 4 or 8", unless=bits in (2, 4, 8), found=bits)
     return 8 // bits
 
 

@@ -26,8 +26,7 @@ UPDATE_RULES: Final = ("linear", "gated", "delta", "gated_delta")
 def _windowed(op: Op) -> tuple[Dim, ...]:
     """The leading axis of a state that covers the last tokens."""
     window = op.integer("state_window", 0)
-    if window < 0:
-        op.reject(f"state_window must not be negative, found {window}")
+    op.reject("state_window must not be negative", unless=window >= 0, found=window)
     if window:
         op.require(FALSE, "onnxruntime's CPU kernel has no window of states", by="undocumented")
     return (const(window),) if window else ()
@@ -53,8 +52,7 @@ def linear_attention(op: Op) -> Sequence[Tensor]:
     op.require_dims("past_state", *state)
     rule = agreement.of_attribute(op, "update_rule", UPDATE_RULES, "gated_delta")
     for name, part, most in (("decay", "gated", groups * head), ("beta", "delta", const(1))):
-        if part in rule and not op.has(name):
-            op.reject(f"update rule {rule} needs {name}")
+        op.reject(f"update rule {rule} needs {name}", unless=part not in rule or op.has(name))
         forms = [(batch, length, const(groups)), (batch, length, most)]
         agreement.require_form(op, name, f"{name} must fit the heads of the keys", *forms)
     dtype = op.common_dtype("query", "key", "value")
@@ -71,8 +69,7 @@ def linear_attention_gate(op: Op) -> Sequence[Tensor]:
     for name in ("dt_bias", "decay_scale"):
         op.require_equal(op.tensor(name).shape.size, heads, f"{name} must have a number for each head")
     if op.wants(1):
-        if not op.has("b"):
-            op.reject("beta needs input b, which is missing")
+        op.reject("beta needs input b, which is missing", unless=op.has("b"))
         agreement.require_like(op, "b", "a")
     a = op.tensor("a")
     return Tensor(a.dtype, a.shape), Tensor(op.dtype("b"), a.shape)
@@ -86,8 +83,7 @@ def linear_attention_gate(op: Op) -> Sequence[Tensor]:
 def gated_delta_net(op: Op) -> Sequence[Tensor]:
     """Gated delta rule on tokens (..., H, d): (..., H, v), states (B, H, v, d), and their updates."""
     query, packed = op.tensor("query").shape, not op.has("key")
-    if packed != (not op.has("value")):
-        op.reject("key and value must be given together")
+    op.reject("key and value must be given together", unless=op.has("key") == op.has("value"))
     if packed and not op.has("initial_state"):
         op.reject("a packed query needs initial_state, which is missing")
     batch, heads, value, key = op.sizes("initial_state", 4)
@@ -112,8 +108,7 @@ def gated_delta_net(op: Op) -> Sequence[Tensor]:
     op.require_dims("initial_state", batch, heads, value, key)
     _require_updates(op, lead, heads, key)
     capacity = agreement.require_captures(op, batch)
-    if capacity > 8:
-        op.reject(f"state_update_capacity must be at most 8, found {capacity}")
+    op.reject("state_update_capacity must be at most 8", unless=capacity <= 8, found=capacity)
     op.require_dims("state_update_active", 1)
     changes = UNKNOWN_SIZE if packed else as_size(capacity * (heads + query[-2] * key + heads * value))
     if op.has("decay") and op.tensor("decay").shape.rank != len(lead) + 1:
@@ -133,8 +128,7 @@ def _rows_of_tokens(op: Op, lead: Sequence[Dim], rows: Dim) -> Dim:
         return agreement.first_known(lead[0], rows)
     if op.has("cu_seqlens"):
         return agreement.first_known(agreement.require_offsets(op, "cu_seqlens", lead[0]), rows)
-    if not op.has("initial_state"):
-        op.reject("one of cu_seqlens and initial_state must be given")
+    op.reject("one of cu_seqlens and initial_state must be given", unless=op.has("initial_state"))
     op.require(ge(rows, 1) & divisible(lead[0], rows), "the tokens must divide into rows")
     return rows
 
@@ -150,8 +144,7 @@ def _require_updates(op: Op, lead: Sequence[Dim], heads: Dim, key: Dim) -> None:
     op.require_dims("beta", *lead, heads)
     agreement.require_form(op, "decay", "decay must fit the heads", (*lead, heads), (*lead, heads, key))
     agreement.of_attribute(op, "beta_activation", ("none", "sigmoid"), "none")
-    if op.integer("chunk_size", 1) < 1:
-        op.reject(f"chunk_size must be positive, found {op.integer('chunk_size')}")
+    op.reject("chunk_size must be positive", unless=op.integer("chunk_size", 1) >= 1, found=op.integer("chunk_size"))
     if op.number("gate_lower_bound", -5.0) >= 0:
         op.may_fail("gate_lower_bound must be negative")
     active = (
@@ -175,8 +168,7 @@ def _require_updates(op: Op, lead: Sequence[Dim], heads: Dim, key: Dim) -> None:
 def _carried(op: Op, kernel: Dim) -> Dim:
     """The number of positions before the first one that a causal convolution sees."""
     dilation = op.integer("dilation", 1)
-    if dilation < 1:
-        op.reject(f"dilation must be positive, found {dilation}")
+    op.reject("dilation must be positive", unless=dilation >= 1, found=dilation)
     agreement.of_attribute(op, "activation", ("none", "silu", "swish"), "none")
     op.require(ge(kernel, 1), "the kernel must not be empty")
     return as_size((kernel - 1) * dilation)
@@ -207,8 +199,7 @@ def _causal_conv(op: Op) -> Sequence[Tensor]:
     axes, channels_last = op.integer("ndim", 1), op.flag("channels_last")
     if axes not in (1, 2, 3) or (channels_last and axes != 1):
         op.reject(f"ndim must be 1, 2 or 3, and 1 where the channels are last, found {axes}")
-    if axes != 1:
-        op.require(FALSE, "onnxruntime's CPU kernel has one spatial axis", by="undocumented")
+    op.reject("onnxruntime's CPU kernel has one spatial axis", unless=axes == 1, by="undocumented")
     window, x, dtype = _windowed(op), op.tensor("input").shape, op.common_dtype("input", "weight", "bias", "past_state")
     kernel = op.sizes("weight", axes + 2)[2:]
     carried = _carried(op, kernel[-1])

@@ -66,8 +66,7 @@ def unfold_tensor(op: Op) -> Tensor:
         op.reject(
             f"size must not be negative, and step must be positive, found {'none' if size is None else size} and {step}"
         )
-    if size == 0:
-        op.may_fail("the window must not be empty")
+    op.may_fail("the window must not be empty", unless=size != 0)
     if x.dtype not in (DType.FLOAT, DType.DOUBLE, DType.INT32, DType.INT64):
         runs = UNKNOWN_RELATION if x.dtype is DType.UNDEFINED else FALSE
         op.require(runs, f"onnxruntime unfolds floats, doubles and integers of 32 or 64 bits, found {x.dtype}")
@@ -142,8 +141,7 @@ def fft(op: Op) -> Tensor:
     if op.integer("onesided", 1) != 1 or x.shape.is_top:
         op.may_fail("the transform must be one-sided, of a signal")
         return Tensor(x.dtype)
-    if len(x.shape) < (1 if forward else 2):
-        op.reject(f"X must hold a signal, found shape {x.shape}")
+    op.reject("X must hold a signal", unless=len(x.shape) >= (1 if forward else 2), found=x.shape)
     if forward:
         return of_dims(x.dtype, *x.shape[:-1], x.shape[-1] // 2 + 1, 2)
     op.require_equal(x.shape[-1], 2, "the last axis must have size 2")
