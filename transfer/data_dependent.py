@@ -19,24 +19,15 @@ from absint.transfer.rule import rule
 
 @rule(
     "NonMaxSuppression",
-    "boxes scores max_output_boxes_per_class iou_threshold score_threshold -> selected_indices",
+    "boxes[B, N, C] scores[B, K, N] max_output_boxes_per_class iou_threshold score_threshold -> selected_indices",
     complete=True,
 )
-def non_max_suppression(op: Op) -> Tensor:
+def non_max_suppression(op: Op, B: Dim, N: Dim, C: Dim, K: Dim) -> Tensor:
     """(batch, class, box) of each box that survives: at most `max_output` of each batch and class."""
-    boxes, scores = op.tensor("boxes").shape, op.tensor("scores").shape
     op.flag("center_point_box")
-    op.require_rank(boxes, 3, "boxes")
-    op.require_rank(scores, 3, "scores")
-    if boxes.is_top or scores.is_top:
-        op.may_fail("boxes and scores must fit")
-    if not boxes.is_top:
-        op.require_equal(boxes[2], 4, "a box must have four coordinates")
-    if not (boxes.is_top or scores.is_top):
-        op.require_equal(boxes[0], scores[0], "boxes and scores must agree on the batch")
-        op.require_equal(boxes[1], scores[2], "boxes and scores must agree on the number of boxes")
+    op.require_equal(C, 4, "a box must have four coordinates")
     _require_threshold(op)
-    return Tensor(DType.INT64, shape_of((_selected(op, boxes, scores), const(3))))
+    return Tensor(DType.INT64, shape_of((_selected(op, B, K, N), const(3))))
 
 
 def _require_threshold(op: Op) -> None:
@@ -51,7 +42,7 @@ def _require_threshold(op: Op) -> None:
         op.reject(f"iou_threshold must be between 0 and 1, found {float(value):g}")
 
 
-def _selected(op: Op, boxes: Shape, scores: Shape) -> Dim:
+def _selected(op: Op, batch: Dim, classes: Dim, boxes: Dim) -> Dim:
     """The number of results; 0 if no maximum is given."""
     limit: Dim = ZERO_EXPR
     if op.has("max_output_boxes_per_class"):
@@ -60,9 +51,8 @@ def _selected(op: Op, boxes: Shape, scores: Shape) -> Dim:
     if limit is ZERO_EXPR:
         return ZERO_EXPR
     count = op.fresh("selected")
-    if not (boxes.is_top or scores.is_top):
-        spatial = minimum(limit, boxes[1]) if isinstance(limit, Expr) else boxes[1]
-        op.define(le(count, boxes[0] * scores[1] * spatial), "no more boxes than requested, nor than exist")
+    most = minimum(limit, boxes) if isinstance(limit, Expr) and isinstance(boxes, Expr) else boxes
+    op.define(le(count, batch * classes * most), "no more boxes than requested, nor than exist")
     return count
 
 

@@ -6,13 +6,13 @@ from typing import Final
 
 from absint.lattices.contents import OPAQUE, Contents, Element
 from absint.lattices.dtype import DTYPES, DType
-from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, Relation
+from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, Relation, conjunction, eq
 from absint.lattices.ramp import NO_RAMPS
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import UNKNOWN_DIM, ZERO_EXPR
 from absint.lattices.terms.normal import Real, ceildiv
 from absint.lattices.value import Tensor, Value
-from absint.transfer.conditions import one_value, same_dims, single
+from absint.transfer.conditions import one_value, require_scalar, same_dims
 from absint.transfer.elements import arithmetic as ar
 from absint.transfer.elements.arithmetic import Unary
 from absint.transfer.elements.conversion import bitwise_not, cast, type_attribute
@@ -106,7 +106,9 @@ def dropout(op: Op) -> tuple[Tensor, Tensor]:
     for name in ("ratio", "training_mode"):
         if op.has(name) and op.tensor(name).shape.rank:
             op.may_fail(f"{name} must be a scalar, found shape {op.tensor(name).shape}", at_load=True)
-    single(op, "training_mode")
+    if op.has("training_mode"):
+        fits = one_value(op.tensor("training_mode").shape)
+        op.may_fail("onnxruntime needs training_mode to be one value", unless=fits)
     modes = op.block("training_mode")
     known = modes is not None and modes.elements == (FALSE,)
     training = op.has("training_mode") and not known
@@ -122,24 +124,11 @@ def _is_probability(element: Element) -> bool:
     return value is not None and 0 <= value < 1
 
 
-def require_scalar(op: Op, name: str) -> None:
-    """Require a scalar; a vector of one element passes for one in onnxruntime."""
-    shape = op.tensor(name).shape
-    if shape.is_top:
-        op.may_fail(f"{name} must be a scalar")
-    elif len(shape) > 1:
-        op.reject(f"{name} must be a scalar, found shape {shape}")
-    elif len(shape) == 1:
-        op.require_equal(shape[0], 1, f"{name} must be a scalar")
-
-
 def require_single(op: Op, name: str) -> None:
     """Require one element, whatever the rank."""
     shape = op.tensor(name).shape
-    if shape.is_top:
-        op.may_fail(f"{name} must have one element")
-    for size in () if shape.is_top else shape:
-        op.require_equal(size, 1, f"{name} must have one element")
+    alone = UNKNOWN_RELATION if shape.is_top else conjunction(*(eq(size, 1) for size in shape))
+    op.require(alone, f"{name} must have one element", found=shape)
 
 
 @rule("Clip", "X -> Y", until=10, complete=True, elements=True, starred=True)
@@ -163,11 +152,10 @@ def _end_of_type(dtype: DType, value: float) -> Element:
 def clip(op: Op) -> Tensor:
     """min(max(x, min), max) of each element."""
     x = op.tensor("X")
-    for name in ("min", "max"):
-        if op.has(name):
-            require_scalar(op, name)
-            if op.semantics == ONNX:
-                op.require_rank(op.tensor(name).shape, 0, name)
+    for name in filter(op.has, ("min", "max")):
+        require_scalar(op, name)
+        if op.semantics == ONNX:
+            op.require_rank(op.tensor(name).shape, 0, name)
     x = Tensor(op.common_dtype("X", "min", "max"), x.shape, x.contents)
     if x.dtype is DType.BFLOAT16 and op.version < 16 and (op.has("min") or op.has("max")):
         op.require(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import product as product_of
 from typing import Final
 
@@ -258,10 +258,11 @@ def scatter_nd(op: Op) -> Tensor:
         return Tensor(dtype, data.shape)
     expected = (*indices.shape[:-1], *data.shape[indexed:])
     op.require_rank(updates.shape, len(expected), "updates")
-    for axis, (a, b) in enumerate(_zip(updates.shape, expected)):
-        op.require_equal(a, b, f"updates must have the shape of the slices on axis {axis}")
     if updates.shape.is_top:
         op.may_fail("updates must have the shape of the slices")
+    else:
+        for axis, (a, b) in enumerate(zip(updates.shape, expected, strict=True)):
+            op.require_equal(a, b, f"updates must have the shape of the slices on axis {axis}")
     known = op.block("indices")
     if known is not None:
         require_tuples(op, known, data.shape.dims)
@@ -272,10 +273,6 @@ def scatter_nd(op: Op) -> Tensor:
                 op.require(relation, "an indexed axis must not be empty")
         op.may_fail(IN_RANGE, unless=conjunction(*(within_axis(op, extent) for extent in data.shape[:indexed])))
     return Tensor(dtype, data.shape, _scattered_tuples(op, known))
-
-
-def _zip(shape: Shape, dims: Sequence[Dim]) -> Iterator[tuple[Dim, Dim]]:
-    return iter(()) if shape.is_top else zip(shape, dims, strict=True)
 
 
 def _scattered_tuples(op: Op, indices: Block[Element] | None) -> Contents | None:

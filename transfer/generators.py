@@ -17,12 +17,12 @@ from absint.lattices.starred import with_axes
 from absint.lattices.terms.expr import NATURAL, UNKNOWN_SIZE, Dim, Expr, Unknown, const
 from absint.lattices.terms.normal import Real, ceildiv, maximum
 from absint.lattices.value import SparseTensor, Tensor
-from absint.transfer.conditions import documents_exclude, filled, has_rank, is_empty
+from absint.transfer.conditions import documents_exclude, filled, has_rank, is_empty, require_scalar
 from absint.transfer.elements import arithmetic as ar
 from absint.transfer.elements.conversion import cast, type_attribute
 from absint.transfer.elements.premises import fit, in_double, integer, representable
 from absint.transfer.elements.rounded import FORMATS, to_integer
-from absint.transfer.elementwise import require_scalar, require_single
+from absint.transfer.elementwise import require_single
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
 from absint.transfer.semantics import ONNX
@@ -258,11 +258,7 @@ def multinomial(op: Op) -> Tensor:
 @rule("EyeLike", "input -> output", complete=True, elements=True)
 def eye_like(op: Op) -> Tensor:
     """numpy.eye in the shape of the input matrix, and in its type if no other is given."""
-    shape = op.tensor("input").shape
-    op.require_rank(shape, 2, "input")
-    if shape.is_top:
-        op.may_fail("input must be a matrix")
-        shape = shape_of((UNKNOWN_SIZE, UNKNOWN_SIZE))
+    shape = shape_of(op.sizes("input", 2))
     dtype = type_attribute(op, "dtype", op.dtype("input"))
     return Tensor(dtype, shape, _diagonal(dtype, shape, op.integer("k", 0)))
 
@@ -284,7 +280,7 @@ def one_hot(op: Op) -> Tensor:
     whole = found.num if isinstance(found, Real) and found.den == 1 else integer(found)
     depth = as_size(op, whole, "depth")
     op.require(rel.ge(depth, 1), "onnxruntime needs a depth of 1 or more", by="undocumented")
-    _require_pair(op, op.tensor("values").shape)
+    op.require_equal(op.sizes("values", 1)[0], 2, "values must have two elements")
     shape, dtype = op.tensor("indices").shape, op.dtype("values")
     if shape.is_top:
         if not shape.known:
@@ -314,14 +310,6 @@ def _hot(op: Op, shape: Shape, axis: int) -> Contents | None:
         if -depth <= index < depth:
             written[*at[:axis], int(index) % depth, *at[axis:]] = hot
     return Contents.from_block(Block(sizes, [cold] * prod(sizes)).with_elements(written))
-
-
-def _require_pair(op: Op, values: Shape) -> None:
-    op.require_rank(values, 1, "values")
-    if values.is_top:
-        op.may_fail("values must have two elements")
-    else:
-        op.require_equal(values[0], 2, "values must have two elements")
 
 
 @rule("HannWindow HammingWindow BlackmanWindow", "size -> output", complete=True)

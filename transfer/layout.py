@@ -204,10 +204,7 @@ def trilu(op: Op) -> Tensor:
     x, diagonal = op.tensor("input"), op.optional("k")
     if diagonal is not None and diagonal.shape != ():
         op.require(one_value(diagonal.shape), "k must be a single number", by="undocumented")
-    if x.shape.is_top:
-        op.may_fail("the input, of unknown rank, must have rank 2 or more")
-    elif len(x.shape) < 2:
-        op.reject(f"the input must have rank 2 or more, found {x.shape}")
+    op.ranked("input", 2)
     return Tensor(x.dtype, x.shape, _trilu_contents(op, x))
 
 

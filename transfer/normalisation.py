@@ -12,7 +12,7 @@ from absint.lattices.starred import place, with_size
 from absint.lattices.terms.atoms import SymbolKind
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
 from absint.lattices.value import Tensor
-from absint.transfer.conditions import filled, has_rank, is_empty, not_empty, runs_as, same_dims
+from absint.transfer.conditions import filled, has_rank, is_empty, not_empty, require_one_way, runs_as, same_dims
 from absint.transfer.elements.conversion import element_type
 from absint.transfer.op import Op
 from absint.transfer.rule import overlay, rule
@@ -69,7 +69,7 @@ def images_alone(op: Op) -> None:
     """It normalises float32 images, over the batch and all spatial axes."""
     if op.tensor("X").shape.rank != 4 or op.dtype("X") is not DType.FLOAT:
         op.may_fail("onnxruntime normalises only float32 images")
-    elif op.version >= 9 and not _has_image_axes(op.ints("axes")):
+    elif op.version >= 9 and sorted(axis % 4 for axis in op.ints("axes") or (0, 2, 3)) not in ([0, 2, 3], [0, 1, 2, 3]):
         op.may_fail("onnxruntime normalises over the batch and all spatial axes")
 
 
@@ -77,10 +77,6 @@ def images_alone(op: Op) -> None:
 @images_alone
 def mean_variance_normalization(op: Op) -> None:
     """(X - mean) / deviation: the shape of X."""
-
-
-def _has_image_axes(axes: list[int] | None) -> bool:
-    return axes is None or sorted(axis % 4 for axis in axes) in ([0, 2, 3], [0, 1, 2, 3])
 
 
 @rule("LRN", "X -> Y", complete=True, starred=True)
@@ -238,11 +234,7 @@ def _channels(shape: Shape) -> Dim:
 
 def _require_vectors(op: Op, size: Dim, *names: str) -> None:
     for name in names:
-        shape = op.tensor(name).shape
-        op.require_rank(shape, 1, name)
-        op.require_equal(
-            UNKNOWN_SIZE if shape.is_top else shape[0], size, f"{name} must have one value for each channel"
-        )
+        op.require_equal(op.sizes(name, 1)[0], size, f"{name} must have one value for each channel")
 
 
 def _vector_size(op: Op, channels: Dim, *names: str) -> Dim:
@@ -302,29 +294,20 @@ def _normalised(op: Op, *parameters: str) -> DType:
         return op.dtype("X")
     axis = op.axis(op.integer("axis", -1), len(x.shape))
     op.require(filled(x.shape[axis:]), "onnxruntime does not normalise over an empty axis", by="onnxruntime")
-    for name in parameters:
-        if op.has(name):
-            _require_broadcast_to(op, op.tensor(name).shape, x.shape, name)
+    for name in filter(op.has, parameters):
+        _require_broadcast_to(op, x.shape, name)
     return op.dtype("X")
 
 
-def _require_broadcast_to(op: Op, shape: Shape, target: Shape, name: str) -> None:
-    """Require that the parameter broadcasts to the target without enlarging it."""
-    if shape.is_top:
-        op.may_fail(f"{name} must broadcast to X")
-        return
-    empty = FALSE
-    of_inputs = any(s.kind is SymbolKind.INPUT for dim in shape for s in (dim.symbols if isinstance(dim, Expr) else ()))
-    if name == "B" and op.semantics != ONNX and not of_inputs:  # a constant without elements is as one that is left out
+def _require_broadcast_to(op: Op, target: Shape, name: str) -> None:
+    """Require that the parameter broadcasts to the target; a constant B without elements is as one that is left out."""
+    shape, empty = op.tensor(name).shape, FALSE
+    of_inputs = any(s.kind is SymbolKind.INPUT for dim in shape.known if isinstance(dim, Expr) for s in dim.symbols)
+    if name == "B" and op.semantics != ONNX and not of_inputs and not shape.is_top:
         empty = is_empty(shape)
         if empty is not FALSE:
             op.may_fail("B must have elements unless it is a constant", unless=filled(shape))
-    if len(shape) > len(target):
-        reason = f"{name} must broadcast to X of shape {target}, found {shape}"
-        op.reject(reason, unless=empty is not FALSE)
-        op.require(empty, reason)
-    for axis, (dim, size) in enumerate(zip(reversed(shape.dims), reversed(target.dims), strict=False), start=1):
-        op.require(eq(dim, size) | eq(dim, 1) | empty, f"dim {-axis} of {name} must be 1 or that of X")
+    require_one_way(op, name, target, "X", instead=empty)
 
 
 def _statistics(op: Op, shape: Shape) -> Shape:

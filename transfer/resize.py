@@ -186,18 +186,14 @@ def _scale_in_float32(op: Op, size: Dim, scale: Element, value: Fraction | None,
     scaled = size * scale.num
     if not isinstance(scaled, Expr) or not scale.is_dyadic:
         return _rounded(op, size, scale)
-    digits = scaled if value is None else size * _odd_part(value.numerator)
+    # The digits that the mantissa holds: those of the largest odd divisor.
+    digits = scaled if value is None else size * (value.numerator // (value.numerator & -value.numerator))
     if op.assume(le(digits, EXACT), f"FLOAT holds the product of scale and size of axis {axis} exactly"):
         return floordiv(scaled, scale.den)
     result = _rounded(op, size, scale)
     if value is not None and isinstance(result, Expr):
         _near(op, result, size, scaled, scale.den, axis)
     return result
-
-
-def _odd_part(number: int) -> int:
-    """The largest odd divisor of a positive number: the digits that the mantissa holds."""
-    return number // (number & -number)
 
 
 def _rounded(op: Op, size: Dim, scale: Real | Float) -> Dim:
@@ -223,7 +219,7 @@ def _sized(op: Op, x: Tensor) -> Tensor:
         return _kept(op, x)  # an X of unknown rank may have further, empty axes, which onnxruntime keeps
     dims = list(x.shape.dims)
     stretches = _stretches(op)
-    if _listed_axes(op) is None and not all(stretches and _is_nonempty(op, size) for size in dims[len(sizes) :]):
+    if _listed_axes(op) is None and not all(stretches and op.decide(ge(size, 1)) is YES for size in dims[len(sizes) :]):
         reason = f"sizes must have {len(dims)} values, found {len(sizes)}"
         if op.semantics == ONNX and len(sizes) != len(dims):
             op.reject(reason)
@@ -245,10 +241,6 @@ def _sized(op: Op, x: Tensor) -> Tensor:
         dims[axis] = as_size(size)
     supported(op, dims, unchanged)
     return Tensor(x.dtype, shape_of(tuple(dims)))
-
-
-def _is_nonempty(op: Op, size: Dim) -> bool:
-    return op.decide(ge(size, 1)) is YES
 
 
 def _check_size(op: Op, before: Dim, size: Dim, axis: int) -> None:

@@ -8,7 +8,7 @@ from typing import Final
 from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import FALSE, Relation, conjunction, disjunction, eq
 from absint.lattices.terms.expr import Dim, const
-from absint.transfer.conditions import runs_as, same_dims
+from absint.transfer.conditions import known_text, runs_as, same_dims
 from absint.transfer.op import Op
 
 _MODES: Final[Mapping[str, frozenset[str]]] = {
@@ -39,8 +39,7 @@ def supported(op: Op, dims: Sequence[Dim], unchanged: Sequence[Relation]) -> Non
         op.may_fail(f"mode {mode!r} is not known")
         return
     for name, known in _MODES.items():
-        value = op.string(name)
-        op.may_fail(f"{name} {value!r} is not known", unless=value is None or value in known)
+        known_text(op, name, known)
     antialias = op.integer("antialias", 0) != 0
     if antialias and mode == "nearest":
         op.may_fail("onnxruntime does not antialias in nearest mode", by="onnxruntime")

@@ -25,10 +25,8 @@ def roi_align(op: Op) -> Tensor:
     known_text(op, "coordinate_transformation_mode", ("half_pixel", "output_half_pixel"))
     if op.integer("sampling_ratio", 0) < 0:
         op.require(FALSE, "onnxruntime needs a sampling_ratio that is not negative", by="onnxruntime")
-    rois, indices = op.tensor("rois").shape, op.tensor("batch_indices").shape
-    op.require_rank(rois, 2, "rois")
-    op.require_rank(indices, 1, "batch_indices")
-    regions, count = _regions(op, 4), UNKNOWN_SIZE if indices.is_top else indices[0]
+    op.require_rank(op.tensor("rois").shape, 2, "rois")
+    regions, (count,) = _regions(op, 4), op.sizes("batch_indices", 1)
     op.require_equal(regions, count, "rois and batch_indices must have the same length")
     regions = count if regions.is_unknown else regions
     batch, _, *image = _images(op, regions)

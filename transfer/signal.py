@@ -85,9 +85,8 @@ def stft(op: Op) -> Tensor:
     """The spectrum of each frame: (batch, (signal - frame) // step + 1, frequencies, 2)."""
     signal = op.tensor("signal").shape
     batch, samples = _signal(op, signal)
-    for name in ("frame_step", "frame_length"):
-        if op.has(name):
-            require_single(op, name)
+    for name in filter(op.has, ("frame_step", "frame_length")):
+        require_single(op, name)
     step, length = _length(op, "frame_step"), _length(op, "frame_length")
     if op.has("window"):
         size = _window(op, op.tensor("window").shape)

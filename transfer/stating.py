@@ -129,7 +129,7 @@ class Stating(Attributes):
         self.has_fresh = True
         return Shape.hole(tag, head, tail)
 
-    def require(self, relation: Relation, reason: str, *, found: Shape | str = "", by: Asker = EITHER) -> None:
+    def require(self, relation: Relation, reason: str, *, found: object = "", by: Asker = EITHER) -> None:
         """The node fails in every run where the relation does not hold; over an unknown dim it may fail.
 
         `reason` says what must hold: "K must hold one element". `found` adds the sizes, or a shape, to the message

@@ -13,6 +13,7 @@ from absint.lattices.logic.truth import NO, YES
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_SIZE, Dim, const, product
 from absint.lattices.value import Tensor
+from absint.transfer.conditions import require_one_way
 from absint.transfer.gather import gather_nd
 from absint.transfer.layout import trilu
 from absint.transfer.op import Op
@@ -49,12 +50,8 @@ SAME_SHAPES = shaped(
 @kernel("Inverse", "X -> Y")
 def inverse(op: Op) -> Tensor:
     """The inverse of each matrix of the last two axes; onnxruntime may crash on one that is empty or not square."""
-    shape = op.tensor("X").shape
-    if shape.is_top:
-        op.may_fail("X must hold square matrices")
-    elif len(shape) < 2:
-        op.reject(f"X must have rank 2 or more, found shape {shape}")
-    else:
+    shape = op.ranked("X", 2)
+    if not shape.is_top:
         square = eq(shape[-1], shape[-2]) & ge(shape[-1], 1)
         op.may_fail("the matrices of X must be square", unless=square | eq(product(shape[:-2]), 0))
         if op.is_equal(shape[-1], shape[-2]) is NO:
@@ -85,21 +82,9 @@ def fast_gelu(op: Op) -> Tensor:
 
 
 def _biased(op: Op, x: str, bias: str) -> Tensor:
-    shape = op.tensor(x).shape
-    op.reject(f"{x} must not be a scalar", unless=shape.rank != 0)
-    if shape.is_top:
-        op.may_fail(f"{x} must have an axis for the bias")
-    require_vector(op, bias, UNKNOWN_SIZE if shape.is_top else shape[-1])
+    shape = op.ranked(x, 1)
+    op.require_dims(bias, UNKNOWN_SIZE if shape.is_top else shape[-1])
     return Tensor(op.common_dtype(*(n for n in (x, bias) if op.has(n))), shape)
-
-
-def require_vector(op: Op, name: str, length: Dim) -> None:
-    """Require a vector of this length, if the input is given."""
-    if not op.has(name):
-        return
-    shape = op.tensor(name).shape
-    op.require_rank(shape, 1, name)
-    op.require_equal(UNKNOWN_SIZE if shape.is_top else shape[0], length, f"{name} must have the size of the last axis")
 
 
 @device("BiasSplitGelu", "X[B, S, H] bias[H] -> Y[B, S, H // 2]")
@@ -123,13 +108,9 @@ def skip_simplified_layer_normalization(op: Op) -> Sequence[Tensor]:
     return _skip_normalized(op, "gamma", "bias")
 
 
-def _check_epsilon(op: Op) -> None:
-    op.reject("epsilon must not be negative", unless=op.number("epsilon", 0.0) >= 0)
-
-
 def _skip_normalized(op: Op, *vectors: str) -> Sequence[Tensor]:
     shape, skip, dtype = op.tensor("input").shape, op.tensor("skip").shape, op.common_dtype("input", "skip")
-    _check_epsilon(op)
+    op.reject("epsilon must not be negative", unless=op.number("epsilon", 0.0) >= 0)
     if shape.is_top:
         op.may_fail("input, skip and weights must fit")
         return Tensor(dtype), Tensor(DType.FLOAT), Tensor(DType.FLOAT), Tensor(dtype)
@@ -137,7 +118,7 @@ def _skip_normalized(op: Op, *vectors: str) -> Sequence[Tensor]:
         op.reject(f"{name} must have rank 2 or 3", unless=tensor.rank in (None, 2, 3), found=tensor)
     op.require(ge(shape[-1], 1), "the last axis must not be empty")
     for name in vectors:
-        require_vector(op, name, shape[-1])
+        op.require_dims(name, shape[-1])
     reason = "skip must have the shape of input, or broadcast over its batch"
     if skip.is_top:
         op.may_fail(reason)
@@ -176,12 +157,7 @@ def _require_scale(op: Op, target: Shape) -> None:
     if op.dtype("scale") is DType.FLOAT16:
         some = FALSE if scale.is_top or op.version < 6 else ge(scale.size, 1)
         op.may_fail("onnxruntime may not convert a scale without elements, or before opset 6", unless=some)
-    if scale.is_top:
-        op.may_fail("scale must broadcast to X")
-        return
-    op.reject(f"scale must broadcast to X of shape {target}", unless=len(scale) <= len(target), found=scale)
-    for axis, (dim, size) in enumerate(zip(reversed(scale.dims), reversed(target.dims), strict=False), start=1):
-        op.require(eq(dim, size) | eq(dim, 1), f"dim {-axis} of scale must be 1 or that of X")
+    require_one_way(op, "scale", target, "X")
 
 
 simplified_layer_normalization_ms = device("SimplifiedLayerNormalization", "X scale -> Y inv_std_var")(
@@ -201,7 +177,7 @@ def embed_layer_normalization(op: Op) -> Sequence[Tensor]:
     """Normalised sum of word, position and segment embeddings; the number of unmasked tokens in each row; the sum."""
     ids, dtype = op.tensor("input_ids").shape, op.common_dtype("word_embedding", "position_embedding", "gamma", "beta")
     op.may_fail("onnxruntime's shape inference must see the sizes of tables and weights")
-    _check_epsilon(op)
+    op.reject("epsilon must not be negative", unless=op.number("epsilon", 0.0) >= 0)
     if op.outputs < 2 and op.integer("mask_index_type", 1) > 0:
         op.reject("the node must have the output mask_index")
     op.require_rank(ids, 2, "input_ids")
@@ -314,14 +290,7 @@ q_linear_reduce_mean = device(
 )(by_attribute(None))
 
 
-@kernel("Unique", "x -> y idx counts")
-def unique(op: Op) -> Sequence[Tensor]:
+@kernel("Unique", "x[N] -> y[Distinct] idx:int64[N] counts:int64[Distinct]")
+def unique(op: Op, N: Dim) -> None:
     """The distinct elements of a vector in order of appearance, the place of each element among them, their counts."""
-    shape, dtype = op.tensor("x").shape, op.dtype("x")
-    op.require_rank(shape, 1, "x")
-    if shape.is_top:
-        op.may_fail("x must have rank 1")
-    count = op.fresh("distinct")
-    op.define(le(count, shape.size), "no more results than elements")
-    each = shape_of((count,))
-    return Tensor(dtype, each), Tensor(DType.INT64, shape_of((shape.size,))), Tensor(DType.INT64, each)
+    op.define(le(op.fresh("distinct"), N), "no more results than elements")

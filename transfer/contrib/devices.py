@@ -12,11 +12,11 @@ from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import FALSE, divisible, ge
 from absint.lattices.logic.truth import YES
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
-from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, as_dim, const
+from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, as_dim, const, product
 from absint.lattices.value import Tensor, Value
-from absint.transfer.contrib.agreement import kept, of_dims
+from absint.transfer.conditions import kept
 from absint.transfer.elements.conversion import type_attribute
-from absint.transfer.op import Op, as_size
+from absint.transfer.op import Op, as_size, of_dims
 from absint.transfer.rule import MICROSOFT, device, kernel, shaped
 
 _ORDER = "the device must support the order of elements"
@@ -59,13 +59,10 @@ def _reordered(op: Op) -> Shape:
 )
 def q_ordered_attention(op: Op) -> Tensor:
     """(batch, length, hidden) as int8. The documents differ on `hidden` where the weights change it."""
-    shape, weight = op.tensor("input").shape, op.tensor("V_weight").shape
-    op.require_rank(shape, 3, "input")
-    op.require_rank(weight, 2, "V_weight")
     op.may_fail(_ORDER)
-    batch, length, size = (UNKNOWN_SIZE,) * 3 if shape.is_top else shape.dims
-    hidden = UNKNOWN_SIZE if weight.is_top else weight[1]
-    return Tensor(DType.INT8, shape_of((batch, length, hidden if op.is_equal(size, hidden) is YES else UNKNOWN_SIZE)))
+    batch, length, size = op.sizes("input", 3)
+    hidden = op.sizes("V_weight", 2)[1]
+    return of_dims(DType.INT8, batch, length, hidden if op.is_equal(size, hidden) is YES else UNKNOWN_SIZE)
 
 
 # Block floating point
@@ -186,13 +183,8 @@ def moe_group_router(op: Op) -> Sequence[Tensor]:
     groups, best, chosen = op.integer("n_group", 1), op.integer("topk_group", 1), op.positive("top_k")
     if op.integer("group_topk", 1) < 1 or not 1 <= best <= groups:
         op.reject(f"group_topk must be positive, and topk_group at most n_group, found {best} of {groups} groups")
-    shape, tokens, experts = op.tensor("logits").shape, as_dim(UNKNOWN_SIZE), as_dim(UNKNOWN_SIZE)
-    if shape.is_top:
-        op.may_fail("logits must have rank 2 or more")
-    elif len(shape) < 2:
-        op.reject(f"logits must have rank 2 or more, found shape {shape}")
-    else:
-        tokens, experts = Shape(shape[:-1]).size, shape[-1]
+    shape = op.ranked("logits", 2)
+    tokens, experts = (UNKNOWN_SIZE,) * 2 if shape.is_top else (product(shape[:-1]), shape[-1])
     if op.has("projection_weight"):
         tokens, width = op.sizes("logits", 2)
         experts = op.sizes("projection_weight", 2)[0]

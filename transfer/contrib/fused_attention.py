@@ -15,8 +15,15 @@ from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import UNKNOWN_DIM, UNKNOWN_SIZE, Dim, const, product
 from absint.lattices.terms.normal import floordiv
 from absint.lattices.value import Tensor
-from absint.transfer.contrib.agreement import all_equal, first_known, of_dims, one_integer, require_form, require_like
-from absint.transfer.op import Op
+from absint.transfer.conditions import (
+    first_known,
+    one_integer,
+    require_form,
+    require_like,
+    require_one_value,
+    same_dims,
+)
+from absint.transfer.op import Op, of_dims
 from absint.transfer.rule import device, kernel
 
 
@@ -38,10 +45,8 @@ def q_attention(op: Op) -> Sequence[Tensor]:
     """Attention on quantised input and weights."""
     op.require(ge(op.sizes("input", 3)[0], 1), "input must have rows")
     columns = op.sizes("weight", 2)[1]
-    for name in ("input_scale", "input_zero_point"):
-        require_form(op, name, f"{name} must be one value", (), (1,))
-    for name in ("weight_scale", "weight_zero_point"):
-        require_form(op, name, f"{name} must be one value, or one for each column", (), (1,), (columns,))
+    require_one_value(op, "input_scale", "input_zero_point")
+    require_one_value(op, "weight_scale", "weight_zero_point", each=columns, what="column")
     return _self_attention(op, "weight", op.common_dtype("bias", "input_scale", "weight_scale"))
 
 
@@ -73,7 +78,7 @@ def _require_mask(op: Op, batch: Dim, length: Dim, total: Dim) -> None:
         op.reject("a mask of rank 4 must come without unidirectional", unless=op.integer("unidirectional", 0) != 1)
         no_scores = eq(batch, 0) | eq(length, 0)
         op.require(no_scores, "onnxruntime's CPU kernel has no mask of rank 4", by="undocumented")
-        op.require(ge(mask[2], total) & all_equal(mask.dims, (batch, 1, mask[3], mask[3])), _MASK)
+        op.require(ge(mask[2], total) & same_dims(mask.dims, (batch, 1, mask[3], mask[3])), _MASK)
         return
     vectors = [(batch,), (2 * batch,), (3 * batch + 2,)]
     require_form(op, "mask_index", _MASK, *vectors, (batch, total), (batch, 1), (1, 1), (batch, length, total))
@@ -155,13 +160,9 @@ def rotary_embedding(op: Op) -> Tensor:
         op.may_fail("positions and angles must fit the input")
         return Tensor(op.dtype("input"), shape)
     _require_positions(op, shape[0], shape[-2], angles)
-    (_require_pairs_of_one_head if _is_one_head(op, shape) else _require_pairs)(op, shape, pairs)
+    angles_decide = len(shape) == 3 and not op.integer("num_heads", 0)
+    (_require_pairs_of_one_head if angles_decide else _require_pairs)(op, shape, pairs)
     return Tensor(op.dtype("input"), shape)
-
-
-def _is_one_head(op: Op, shape: Shape) -> bool:
-    """The angles decide the size of a head."""
-    return len(shape) == 3 and not op.integer("num_heads", 0)
 
 
 def _require_pairs_of_one_head(op: Op, shape: Shape, pairs: Dim) -> None:

@@ -12,7 +12,7 @@ from absint.lattices.logic.relation import divisible, eq, ge
 from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import Dim, const
 from absint.lattices.value import Tensor
-from absint.transfer.contrib.agreement import of_attribute
+from absint.transfer.conditions import of_attribute
 from absint.transfer.op import Op
 from absint.transfer.rule import MICROSOFT, kernel, shaped
 

@@ -21,14 +21,12 @@ from absint.lattices.terms.interval import Congruence, Interval
 from absint.lattices.terms.normal import ceildiv
 from absint.lattices.value import Tensor, Value
 from absint.transfer import convolution, layout, normalisation, pooling, resize, sampling
-from absint.transfer.conditions import filled, not_empty, positive
+from absint.transfer.conditions import filled, not_empty, positive, require_one_value
 from absint.transfer.contrib.products import check_activation, require_sum
 from absint.transfer.contrib.quantised_layers import (
     may_refuse_vectors,
     only_number,
     require_names,
-    require_one_or_each,
-    require_one_value,
 )
 from absint.transfer.contrib.views import NEWEST, channels_last, of_rank, restate, retyped
 from absint.transfer.op import Op
@@ -120,7 +118,7 @@ def q_linear_conv(op: Op) -> Sequence[Value]:
     """QLinearConv; with the attribute channels_last the channels of x and y are the last axis."""
     require_one_value(op, "x_scale", "x_zero_point", "y_scale", "y_zero_point")
     weight = op.tensor("w").shape
-    require_one_or_each(op, weight[0] if weight.rank else UNKNOWN_SIZE, "w_scale", "w_zero_point")
+    require_one_value(op, "w_scale", "w_zero_point", each=weight[0] if weight.rank else UNKNOWN_SIZE)
     return _laid_out(op, convolution.qlinear_conv, op.inputs)
 
 
@@ -250,13 +248,6 @@ NCHWC = "com.microsoft.nchwc"
 LEAST_BLOCK, LARGEST_BLOCK = 8, 16
 
 
-def _image(op: Op) -> Sequence[Dim]:
-    """The sizes of X, which has rank 4."""
-    shape = op.tensor("X").shape
-    op.require_rank(shape, 4, "X")
-    return (UNKNOWN_SIZE,) * 4 if shape.is_top else shape.dims
-
-
 def _require_blocks(op: Op, channels: Dim) -> None:
     op.require(divisible(channels, LEAST_BLOCK), "channels of X must be a multiple of the block size")
     op.may_fail("the block size must be the processor's", unless=divisible(channels, LARGEST_BLOCK))
@@ -265,7 +256,7 @@ def _require_blocks(op: Op, channels: Dim) -> None:
 @rule("ReorderInput", "X -> Y", domain=NCHWC, complete=True)
 def reorder_input(op: Op) -> Tensor:
     """(N, C, H, W), or (N, H, W, C) with the attribute channels_last, to blocks: C is padded to whole blocks."""
-    batch, *sizes = _image(op)
+    batch, *sizes = op.sizes("X", 4)
     channels = sizes.pop(-1 if op.integer("channels_last", 0) else 0)
     op.require(divisible(channels, 4), "channels of X must be a multiple of 4")
     return Tensor(op.dtype("X"), shape_of((batch, _padded(op, channels), *sizes)))
@@ -286,7 +277,7 @@ def _padded(op: Op, channels: Dim) -> Dim:
 @rule("ReorderOutput", "X -> Y", domain=NCHWC, complete=True)
 def reorder_output(op: Op) -> Tensor:
     """Blocks back to (N, C, H, W), or (N, H, W, C) with the attribute channels_last, with C as the attributes say."""
-    batch, padded, *sizes = _image(op)
+    batch, padded, *sizes = op.sizes("X", 4)
     channels = op.integer("channels", 0)
     op.reject("channels must be positive", unless=channels > 0, found=channels)
     _require_blocks(op, padded)
@@ -300,7 +291,7 @@ def reorder_output(op: Op) -> Tensor:
 @rule("AveragePool GlobalAveragePool GlobalMaxPool MaxPool", "X -> Y", domain=NCHWC, complete=True)
 def pool(op: Op) -> Value:
     """The rule of ONNX's operator of that name, for channels in blocks."""
-    _, channels, *sizes = _image(op)
+    _, channels, *sizes = op.sizes("X", 4)
     _require_blocks(op, channels)
     result = restate(op, onnx_rule(op, NEWEST), op.inputs)[0]
     pooled = result.shape[2:] if isinstance(result, Tensor) and result.shape.rank is not None else (UNKNOWN_SIZE,)
@@ -311,7 +302,7 @@ def pool(op: Op) -> Value:
 @rule("Conv", "X W B Sum -> Y", domain=NCHWC, complete=True)
 def conv(op: Op) -> Value:
     """Conv; X of fewer channels than a block is not blocked, and Sum of the output's shape is added."""
-    channels = _image(op)[1]
+    channels = op.sizes("X", 4)[1]
     check_activation(op)
     op.require(
         le(channels, LARGEST_BLOCK - 1) | divisible(channels, LEAST_BLOCK),
@@ -334,7 +325,7 @@ _MODES = ("align_corners", "half_pixel", "asymmetric")
 @rule("Upsample", "X -> Y", domain=NCHWC, complete=True)
 def upsample(op: Op) -> Tensor:
     """Height and width times the integers of the attribute scales."""
-    batch, channels, *sizes = _image(op)
+    batch, channels, *sizes = op.sizes("X", 4)
     scales = op.ints("scales")
     _require_blocks(op, channels)
     mode, moved = op.string("mode", "nearest"), op.string("coordinate_transformation_mode", "asymmetric")

@@ -13,8 +13,7 @@ from absint.lattices.logic.relation import FALSE, Relation, conjunction, disjunc
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, as_dim, product
 from absint.lattices.value import Tensor, Value
-from absint.transfer.contrib.agreement import all_equal, first_known, of_attribute
-from absint.transfer.contrib.com_microsoft import require_vector
+from absint.transfer.conditions import of_attribute, same_dims
 from absint.transfer.contrib.views import restate
 from absint.transfer.convolution import conv
 from absint.transfer.linalg import gemm, matmul_shape
@@ -58,8 +57,7 @@ def require_sum(op: Op, name: str, result: Value, *, unless: Relation = FALSE) -
     if added.is_top or shape.is_top:
         op.may_fail(reason, unless=unless)
     else:
-        same = conjunction(*map(eq, added, shape)) if len(added) == len(shape) else FALSE
-        op.require(unless | same, reason)
+        op.require(unless | same_dims(added, shape), reason)
 
 
 def swapped(shape: Shape, swap: bool) -> Shape:
@@ -93,20 +91,11 @@ def fused_matmul(op: Op) -> Tensor:
 fused_matmul_activation = device("FusedMatMulActivation", "A B -> Y")(fused_matmul.function)
 
 
-@kernel("CDist", "A B -> C")
-def cdist(op: Op) -> Tensor:
+@kernel("CDist", "A[K, N] B[M, N] -> C:A&B[K, M]")
+def cdist(op: Op, N: Dim) -> None:
     """The distance of each row of A to each row of B."""
-    rows: list[Dim] = []
-    columns: list[Dim] = []
-    for name in ("A", "B"):
-        shape = op.tensor(name).shape
-        op.require_rank(shape, 2, name)
-        rows.append(UNKNOWN_SIZE if shape.is_top else shape[0])
-        columns.append(UNKNOWN_SIZE if shape.is_top else shape[1])
-    op.require_equal(columns[0], columns[1], "the rows of A and B must have the same length")
     of_attribute(op, "metric", ("euclidean", "sqeuclidean"), "sqeuclidean")
-    op.require(ge(first_known(*columns), 1), "the rows must not be empty")
-    return Tensor(op.common_dtype("A", "B"), shape_of(tuple(rows)))
+    op.require(ge(N, 1), "the rows must not be empty")
 
 
 @device("GemmFastGelu", "X W bias -> Y")
@@ -114,7 +103,7 @@ def gemm_fast_gelu(op: Op) -> Tensor:
     """FastGelu(X @ W + bias)."""
     shape = matmul_shape(op, op.tensor("X").shape, op.tensor("W").shape)
     if not shape.is_top and len(shape):
-        require_vector(op, "bias", shape[-1])
+        op.require_dims("bias", shape[-1])
     return Tensor(op.common_dtype("X", "W"), shape)
 
 
@@ -228,10 +217,8 @@ def matmul_fp8_weight(op: Op) -> Tensor:
 
 
 def _weight_product(op: Op, packed: int) -> Tensor:
-    weight = op.tensor("B").shape
-    op.require_rank(weight, 2, "B")
     op.may_fail("scales and bias must fit the weight")
-    rows, columns = (UNKNOWN_SIZE,) * 2 if weight.is_top else weight.dims
+    rows, columns = op.sizes("B", 2)
     return packed_product(op, packed * columns, rows)
 
 
@@ -301,10 +288,10 @@ def _require_layers(op: Op, hidden: Dim, experts: Dim, halves: int | None) -> No
     for inner, turn in ((second[2], 1), (second[1], -1)):
         wide = UNKNOWN_SIZE if halves is None else halves * inner
         form = (
-            all_equal(first, (experts, *(wide, hidden)[::turn])),
-            all_equal(second, (experts, *(hidden, inner)[::turn])),
+            same_dims(first, (experts, *(wide, hidden)[::turn])),
+            same_dims(second, (experts, *(hidden, inner)[::turn])),
         )
-        bias = [all_equal(op.sizes(name, 2), (experts, wide)) for name in ("fc1_experts_bias",) if op.has(name)]
+        bias = [same_dims(op.sizes(name, 2), (experts, wide)) for name in ("fc1_experts_bias",) if op.has(name)]
         fits.append(conjunction(*form, *bias))
     op.require(disjunction(*fits), "the layers must fit the tokens, the experts and each other")
 

@@ -14,10 +14,10 @@ from absint.lattices.shape import SCALAR, TOP_SHAPE
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, const
 from absint.lattices.terms.normal import Real, ceildiv
 from absint.lattices.value import Tensor, Value
-from absint.transfer.contrib.agreement import first_known, of_attribute, of_dims, require_like
+from absint.transfer.conditions import first_known, of_attribute, require_like, require_scalar
 from absint.transfer.contrib.views import restate
 from absint.transfer.generators import arange
-from absint.transfer.op import Op, as_size
+from absint.transfer.op import Op, as_size, of_dims
 from absint.transfer.rule import MICROSOFT, device, kernel, shaped
 from absint.transfer.sampling import grid_sample
 from absint.transfer.shape_ops import unsqueeze
@@ -39,13 +39,7 @@ LOOKUPS = shaped(
 @kernel("ExpandDims", "data axis -> Y", elements=True)
 def expand_dims(op: Op) -> Value:
     """Unsqueeze at one axis."""
-    axis, reason = op.tensor("axis").shape, "axis must be one number"
-    if axis.is_top:
-        op.may_fail(reason)
-    elif len(axis) > 1:
-        op.reject(f"{reason}, found shape {axis}")
-    elif len(axis) == 1:
-        op.require_equal(axis[0], 1, reason)
+    require_scalar(op, "axis")
     return restate(op, unsqueeze, op.inputs)[0]
 
 
@@ -126,10 +120,8 @@ def _leading(op: Op, name: str, rank: int) -> tuple[Dim, ...]:
 @device("ComplexMul ComplexMulConj", "A B -> C")
 def complex_mul(op: Op) -> Tensor:
     """The product of complex numbers, which the last axis holds as two reals, with broadcasting."""
-    shapes = [op.tensor(name).shape for name in ("A", "B")]
-    for name, shape in zip(("A", "B"), shapes, strict=True):
-        if shape.rank == 0:
-            op.reject(f"{name} must hold complex numbers, found a scalar")
+    shapes = [op.ranked(name, 1) for name in ("A", "B")]
+    for name, shape in zip("AB", shapes, strict=True):
         op.require_equal(UNKNOWN_SIZE if shape.is_top else shape[-1], 2, f"the last axis of {name} must have size 2")
     return Tensor(op.common_dtype("A", "B"), op.broadcast(*shapes))
 
