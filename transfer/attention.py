@@ -149,15 +149,15 @@ def _require_of_kernel(op: Op, q: Heads, k: Heads, v: Heads, total: Dim) -> None
             op.require(eq(mask.shape[-1], total), "attn_mask must be as long as the keys", by="undocumented")
         if mask.shape.rank < 2:  # the reference needs rows for is_causal
             is_open = not mask.shape.rank or op.integer("is_causal", 0)
-            op.require(FALSE, "attn_mask must have rank 2 or more", by="undocumented" if is_open else "onnxruntime")
+            op.reject("attn_mask must have rank 2 or more", by="undocumented" if is_open else "onnxruntime")
         for size, wanted in zip(reversed(mask.shape.dims), (total, q.steps), strict=False):
             op.require(
                 eq(size, wanted), "onnxruntime broadcasts attn_mask along batches and heads alone", by="onnxruntime"
             )
     if op.has("past_key") and not (op.wants(1) and op.wants(2)):
-        op.require(FALSE, "onnxruntime needs present_key and present_value if there is a past", by="onnxruntime")
+        op.reject("onnxruntime needs present_key and present_value if there is a past", by="onnxruntime")
     if op.number("scale", 1.0) <= 0:
-        op.require(FALSE, "onnxruntime needs a positive scale", by="onnxruntime")
+        op.reject("onnxruntime needs a positive scale", by="onnxruntime")
     if op.wants(3) and not 0 <= op.integer("qk_matmul_output_mode", 0) <= 3:
         op.may_fail("qk_matmul_output_mode must be 0, 1, 2 or 3")
     if op.has("nonpad_kv_seqlen"):
@@ -242,7 +242,7 @@ def rotary_embedding(op: Op) -> Tensor:
     op.reject("X must have rank 3 or 4", unless=x.shape.rank in (None, 3, 4), found=x.shape)
     op.reject("rotary_embedding_dim must not be negative", unless=part >= 0, found=part)
     if op.integer("num_heads", 0) < 0:
-        op.require(FALSE, "onnxruntime needs num_heads that is not negative", by="onnxruntime")
+        op.reject("onnxruntime needs num_heads that is not negative", by="onnxruntime")
     batch, _, steps, size = heads_of(op, "X", "num_heads")
     turned = Dim(part) if part else size
     op.require(ge(size, turned), "rotary_embedding_dim must not exceed the head size")

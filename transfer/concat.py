@@ -234,7 +234,7 @@ def split(op: Op) -> list[Tensor]:
         op.may_fail("the split sizes, which are unknown, must be as many as the outputs and add up")
         sizes = [UNKNOWN_SIZE] * op.outputs
     if not sizes:
-        op.require(FALSE, "split must have sizes; onnxruntime takes an empty list as left out", by="onnx")
+        op.reject("split must have sizes; onnxruntime takes an empty list as left out", by="onnx")
     return _split(op, sizes or None)
 
 

@@ -127,7 +127,7 @@ def documents_exclude(op: Op, reason: str) -> None:
     if op.semantics == RUNTIME:
         op.may_fail(reason, at_load=True)
     else:
-        op.require(FALSE, reason, by="onnx")
+        op.reject(reason, by="onnx")
 
 
 def known_text(op: Op, name: str, known: Collection[str]) -> None:
@@ -140,7 +140,7 @@ def required_text(op: Op, name: str, known: Collection[str]) -> None:
     """onnxruntime refuses a text attribute that is none of these."""
     value = op.string(name)
     if value is not None and value not in known:
-        op.require(FALSE, f"{name} must be one of {', '.join(known)}, found {value!r}", by="undocumented")
+        op.reject(f"{name} must be one of {', '.join(known)}, found {value!r}", by="undocumented")
 
 
 # Agreement of inputs

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import FALSE, divisible, eq, ge, le
+from absint.lattices.logic.relation import divisible, eq, ge, le
 from absint.lattices.logic.truth import YES
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, product
@@ -95,7 +95,7 @@ def _parts(op: Op, x: Shape, w: Shape) -> tuple[Sequence[Dim], Sequence[Dim], Se
     group = op.integer("group", 1)
     op.reject("group must be positive, found 0", unless=group != 0)
     if group < 0:  # it fits no channels; onnxruntime does not check it further
-        op.require(FALSE, f"group must be positive, found {group}", by="onnx")
+        op.reject(f"group must be positive, found {group}", by="onnx")
     kernel = kernel_of(op, None if w.is_top else w[2:])
     rank = _rank(op, x, w, kernel)
     if rank is None or kernel is None:
@@ -151,7 +151,7 @@ def _windows(op: Op, kernel: Sequence[Dim]) -> list[Window]:
         if window.before < 0 or window.after < 0:
             op.may_fail(f"pads must not be negative, found {op.ints('pads')}", at_load=True)
         if window.same and window.dilation != 1 and op.name in CONVOLUTIONS:
-            op.require(FALSE, "onnxruntime needs dilations of 1 with SAME padding", by="onnxruntime")
+            op.reject("onnxruntime needs dilations of 1 with SAME padding", by="onnxruntime")
     return found
 
 
@@ -256,7 +256,7 @@ def _output_padding(op: Op, found: Sequence[Window]) -> list[int]:
         if not 0 <= value < max(window.stride, window.dilation):
             op.reject(f"output_padding must be from 0 to below stride or dilation, found {value}")
         if value >= window.stride:
-            op.require(FALSE, "onnxruntime needs an output_padding below the stride", by="onnxruntime")
+            op.reject("onnxruntime needs an output_padding below the stride", by="onnxruntime")
     return extra
 
 
@@ -277,7 +277,7 @@ def col2im(op: Op) -> Tensor:
     if len(image) != len(block):
         op.reject(f"image_shape and block_shape must have the same length, found {len(image)} and {len(block)}")
     if not rank:
-        op.require(FALSE, "onnxruntime needs an axis of the image", by="onnxruntime")
+        op.reject("onnxruntime needs an axis of the image", by="onnxruntime")
     sizes = [as_size(d) for d in image]
     for size in image:
         op.require(ge(size, 0), "image sizes must not be negative")

@@ -158,9 +158,7 @@ def clip(op: Op) -> Tensor:
             op.require_rank(op.tensor(name).shape, 0, name)
     x = Tensor(op.common_dtype("X", "min", "max"), x.shape, x.contents)
     if x.dtype is DType.BFLOAT16 and op.version < 16 and (op.has("min") or op.has("max")):
-        op.require(
-            FALSE, "onnxruntime runs a function with a Where, which takes no BFLOAT16 before opset 16", by="onnxruntime"
-        )
+        op.reject("onnxruntime runs a function with a Where, which takes no BFLOAT16 before opset 16", by="onnxruntime")
     return _clipped(op, x, _end(op, "min"), _end(op, "max"))
 
 

@@ -218,9 +218,9 @@ def _drawn(op: Op, shape: Shape, default: DType) -> Tensor:
     dtype = type_attribute(op, "dtype", default)
     op.may_fail("the type of random numbers must be a float", unless=dtype.is_float)
     if op.name.startswith("RandomUniform") and not op.number("low", 0.0) <= op.number("high", 1.0):
-        op.require(rel.FALSE, "high must not be below low", by="undocumented")
+        op.reject("high must not be below low", by="undocumented")
     if op.name.startswith("RandomNormal") and not op.number("scale", 1.0) > 0:
-        op.require(rel.FALSE, "onnxruntime ends the process unless scale is positive", by="undocumented")
+        op.reject("onnxruntime ends the process unless scale is positive", by="undocumented")
     return Tensor(dtype, shape)
 
 

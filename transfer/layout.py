@@ -34,7 +34,7 @@ def transpose(op: Op) -> Tensor:
     rank = len(x.shape)
     axes = list(range(rank))[::-1] if perm is None else perm
     if any(axis < 0 for axis in axes):
-        op.require(FALSE, "onnxruntime needs the axes of perm counted from the front", by="onnxruntime")
+        op.reject("onnxruntime needs the axes of perm counted from the front", by="onnxruntime")
     axes = [op.axis(axis, rank, "perm") for axis in axes]
     op.reject(f"perm must permute the {rank} axes of {x.shape}", unless=sorted(axes) == list(range(rank)), found=perm)
     turned = ramp(x.ramps[0].base, [x.ramps[0].steps[axis] for axis in axes]) if len(x.ramps) == 1 else NO_RAMPS

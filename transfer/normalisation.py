@@ -58,7 +58,7 @@ def lp_normalization(op: Op) -> Tensor:
     if x.shape.is_top:
         op.may_fail("axis must be in range")
     elif len(x.shape) == 0:
-        op.require(FALSE, "the input must have an axis, found a scalar", by="undocumented")
+        op.reject("the input must have an axis, found a scalar", by="undocumented")
     else:
         op.axis(op.integer("axis", -1), len(x.shape))
     return Tensor(x.dtype, x.shape)
@@ -86,9 +86,9 @@ def lrn(op: Op) -> Tensor:
     op.require(has_rank(x.shape, 4), "onnxruntime needs X of rank 4", by="onnxruntime")
     size = op.integer("size")
     if size is None or size <= 0 or size % 2 == 0:
-        op.require(FALSE, "onnxruntime needs a size that is odd and positive", by="undocumented")
+        op.reject("onnxruntime needs a size that is odd and positive", by="undocumented")
     if op.number("alpha", 1.0) <= 0 or op.number("beta", 1.0) <= 0:
-        op.require(FALSE, "onnxruntime needs alpha and beta to be positive", by="undocumented")
+        op.reject("onnxruntime needs alpha and beta to be positive", by="undocumented")
     return Tensor(x.dtype, x.shape)
 
 
@@ -101,7 +101,7 @@ def instance_normalization(op: Op) -> Tensor:
     elif len(x.shape) < 2:
         op.reject(f"the input must have rank 3 or more, found shape {x.shape}")
     elif len(x.shape) == 2:
-        op.require(FALSE, "the input must have a spatial axis", by="undocumented")
+        op.reject("the input must have a spatial axis", by="undocumented")
     if x.dtype in (DType.FLOAT16, DType.UNDEFINED):
         not_empty(op, "onnxruntime may crash on empty FLOAT16 images", x.shape)
     _require_vectors(op, _channels(x.shape), "scale", "B")
@@ -208,11 +208,7 @@ def batch_normalization(op: Op) -> tuple[Tensor, ...]:
 
 def _need_channels(op: Op, shape: Shape) -> None:
     has_axis = UNKNOWN_RELATION if shape.is_top else TRUE if len(shape) else FALSE
-    op.require(
-        has_axis,
-        "X must have channels, found a scalar" if shape.rank == 0 else "X must have channels",
-        by="undocumented",
-    )
+    op.require(has_axis, "X must have channels", found=shape, by="undocumented")
 
 
 def _require_planes(op: Op, shape: Shape, *names: str) -> None:
@@ -274,7 +270,7 @@ def rms_normalization(op: Op) -> Tensor:
     if DType.UNDEFINED not in (x.dtype, scale.dtype) and x.dtype is not scale.dtype:
         reason = "onnxruntime runs a function that multiplies X and scale, of one type"
         if op.integer("stash_type", 1) in _FLOATS:
-            op.require(FALSE, reason, by="onnxruntime")
+            op.reject(reason, by="onnxruntime")
         else:
             op.may_fail(reason, by="onnxruntime")
     return Tensor(scale.dtype, x.shape)

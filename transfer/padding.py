@@ -191,7 +191,7 @@ def center_crop_pad(op: Op) -> Tensor:
     op.reject("onnxruntime does not pad scalars", unless=rank != 0, by="onnxruntime")
     at = list(range(rank)) if axes is None else [op.axis(axis, rank, "axes") for axis in axes]
     if len(set(at)) < len(at):
-        op.require(FALSE, f"axes must not repeat an axis, found {axes}", by="undocumented")
+        op.reject(f"axes must not repeat an axis, found {axes}", by="undocumented")
         return Tensor(x.dtype, shape_of((UNKNOWN_SIZE,) * rank))
     count = _targets(op)
     runs_as(op, one_of(count, (1, len(at))), eq(count, len(at)), "the target must have one size for each axis")

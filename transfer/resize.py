@@ -78,9 +78,7 @@ def resize(op: Op) -> Tensor:
         return _sized(op, x)
     if scales is YES or sizes is NO:
         if op.has("sizes"):
-            op.require(
-                FALSE, "onnxruntime needs sizes to be left out, even if empty, where scales are given", by="onnxruntime"
-            )
+            op.reject("onnxruntime needs sizes to be left out, even if empty, where scales are given", by="onnxruntime")
         if not _stretches(op):
             op.may_fail("keep_aspect_ratio_policy must be stretch where scales are given", at_load=True)
         return _scaled(op, x, _scale_elements(op))

@@ -24,7 +24,7 @@ def roi_align(op: Op) -> Tensor:
     op.reject("mode must be avg or max", unless=mode.lower() in ("avg", "max"), found=repr(mode))
     known_text(op, "coordinate_transformation_mode", ("half_pixel", "output_half_pixel"))
     if op.integer("sampling_ratio", 0) < 0:
-        op.require(FALSE, "onnxruntime needs a sampling_ratio that is not negative", by="onnxruntime")
+        op.reject("onnxruntime needs a sampling_ratio that is not negative", by="onnxruntime")
     op.require_rank(op.tensor("rois").shape, 2, "rois")
     regions, (count,) = _regions(op, 4), op.sizes("batch_indices", 1)
     op.require_equal(regions, count, "rois and batch_indices must have the same length")
@@ -58,9 +58,9 @@ def max_roi_pool(op: Op) -> Tensor:
     if sizes is None or len(sizes) != 2 or min(sizes) <= 0:
         op.reject(f"pooled_shape must have 2 positive values, found {sizes}")
     if not (op.number("spatial_scale") or 1.0) > 0:
-        op.require(FALSE, "onnxruntime needs a spatial_scale that is positive", by="onnxruntime")
+        op.reject("onnxruntime needs a spatial_scale that is positive", by="onnxruntime")
     if (op.tensor("rois").shape.rank or 0) > 2:
-        op.require(FALSE, "rois must be a matrix; onnxruntime ignores further axes", by="onnx")
+        op.reject("rois must be a matrix; onnxruntime ignores further axes", by="onnx")
     regions = _regions(op, 5)
     _images(op, regions)
     op.may_fail("every region must name an image", unless=eq(regions, 0))
@@ -83,7 +83,7 @@ def _images(op: Op, regions: Dim) -> Sequence[Dim]:
         op.may_fail("X must have rank 4")
         return (UNKNOWN_SIZE,) * 4
     if len(x) > 4:
-        op.require(FALSE, "X must have rank 4; onnxruntime ignores further axes", by="onnx")
+        op.reject("X must have rank 4; onnxruntime ignores further axes", by="onnx")
     elif len(x) < 4:
         op.reject(f"X must have rank 4, found shape {x}")
     op.require(eq(regions, 0) | ge(x[0], 1), "every region must name an image")
@@ -124,7 +124,7 @@ def _check_modes(op: Op, rank: int) -> None:
     known_text(op, "padding_mode", ("zeros", "border", "reflection"))
     reason = f"onnxruntime does not sample X of rank {rank} in this mode"
     if rank not in (4, 5) or (rank == 5 and op.string("mode") == names[1]):
-        op.require(FALSE, reason, by="onnxruntime")
+        op.reject(reason, by="onnxruntime")
     elif rank == 5 and op.version < 20:
         op.may_fail(reason, by="onnxruntime")
     x = op.tensor("X").shape

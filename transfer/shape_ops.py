@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from absint.lattices.contents import Contents
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import FALSE, disjunction, eq
+from absint.lattices.logic.relation import disjunction, eq
 from absint.lattices.logic.truth import NO, UNKNOWN
 from absint.lattices.ramp import NO_RAMPS, realigned
 from absint.lattices.shape import MAX_RANK, SCALAR, TOP_SHAPE, Shape, shape_of
@@ -163,7 +163,7 @@ def unsqueeze_attribute(op: Op) -> Tensor:
 def unsqueeze(op: Op) -> Tensor:
     """numpy.expand_dims: axes refer to the result."""
     if (op.tensor("axes").shape.rank or 0) > 1:
-        op.require(FALSE, "onnxruntime needs axes as a vector or a scalar", by="undocumented")
+        op.reject("onnxruntime needs axes as a vector or a scalar", by="undocumented")
     axes = op.constants("axes")
     if axes is not None:
         return _unsqueeze(op, axes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from absint.lattices.logic.relation import FALSE, disjunction, eq, ge, one_of
+from absint.lattices.logic.relation import disjunction, eq, ge, one_of
 from absint.lattices.logic.truth import YES
 from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
@@ -96,7 +96,7 @@ def stft(op: Op) -> Tensor:
             op.require(eq(length, size), "frame_length must be the length of the window", by="undocumented")
             length = size if length.is_unknown else length
     if length is None:
-        op.require(FALSE, "onnxruntime needs a window or frame_length", by="onnxruntime")
+        op.reject("onnxruntime needs a window or frame_length", by="onnxruntime")
         length = samples
     op.require(eq(batch, 0) | ge(length, 1), "a frame must not be empty")
     op.require(ge(samples, length), "a frame must fit the signal")

@@ -33,7 +33,7 @@ def scaler(op: Op) -> Tensor:
     """(X - offset) * scale, as floats."""
     count = counted(op, "scale")
     if not count or count != counted(op, "offset"):
-        op.require(FALSE, "scale and offset must have the same length", by="undocumented")
+        op.reject("scale and offset must have the same length", by="undocumented")
     op.require(_per_feature(op, count), "scale and offset must fit the features", by="undocumented")
     return Tensor(DType.FLOAT, op.tensor("X").shape)
 
@@ -134,8 +134,7 @@ def label_encoder(op: Op) -> Tensor:
     if None in lengths:
         op.may_fail("one list of keys and one of values must be given")
     elif lengths[0] != lengths[1]:
-        op.require(
-            FALSE,
+        op.reject(
             f"onnxruntime needs a value for each key, found {lengths[0]} keys, {lengths[1]} values",
             by="onnxruntime",
         )
@@ -195,7 +194,7 @@ def linear_classifier(op: Op) -> Sequence[Tensor]:
     classes, labels = counted(op, "intercepts"), counted(op, "classlabels_strings", "classlabels_ints")
     _linear(op, classes)
     if not counted(op, "coefficients"):
-        op.require(FALSE, "coefficients must not be empty", by="undocumented")
+        op.reject("coefficients must not be empty", by="undocumented")
     if counted(op, "classlabels_strings") and counted(op, "classlabels_ints"):
         op.reject("one of classlabels_strings and classlabels_ints must hold labels, found both", "ill-formed")
     if op.semantics == RUNTIME:

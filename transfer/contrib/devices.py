@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from absint.lattices.contents import Contents
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import FALSE, divisible, ge
+from absint.lattices.logic.relation import divisible, ge
 from absint.lattices.logic.truth import YES
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, as_dim, const, product
@@ -136,17 +136,8 @@ MOVES = shaped(
 
 def _with_last(op: Op, name: str, last: Dim | int, dtype: DType) -> Tensor:
     """The shape of an input with another last dim."""
-    shape = op.tensor(name).shape
-    if shape.is_top:
-        return Tensor(dtype)
-    if not shape.rank:
-        op.reject(f"{name} must have an axis of features, found a scalar")
-    return Tensor(dtype, shape_of((*shape[:-1], as_dim(last))))
-
-
-def _last(op: Op, name: str) -> Dim:
-    shape = op.tensor(name).shape
-    return shape[-1] if shape.rank else UNKNOWN_SIZE
+    shape = op.ranked(name, 1)
+    return Tensor(dtype) if shape.is_top else of_dims(dtype, *shape[:-1], last)
 
 
 # Packed weights
@@ -171,7 +162,7 @@ def gather_packed(op: Op) -> Tensor:
     """Rows of K features from a packed table: the axes of the indices, then K."""
     op.may_fail(_LAYOUT)
     dtype, shape = type_attribute(op, "output_dtype", DType.BFLOAT16), op.tensor("indices").shape
-    return Tensor(dtype, TOP_SHAPE if shape.is_top else shape_of((*shape, as_dim(op.positive("K")))))
+    return Tensor(dtype) if shape.is_top else of_dims(dtype, *shape, op.positive("K"))
 
 
 # Experts and gates
@@ -196,7 +187,7 @@ def moe_group_router(op: Op) -> Sequence[Tensor]:
     if op.outputs == 2 or (op.outputs == 1 and op.has("projection_weight")) or (op.outputs > 2 and groups > 1):
         op.reject("selection_scores and router_weights must be asked for together, and of one group")
     if op.outputs > 2 and op.wants(0):
-        op.require(FALSE, "router_probs must be left out where selection_scores are asked for", by="undocumented")
+        op.reject("router_probs must be left out where selection_scores are asked for", by="undocumented")
     return [of_dims(dtype, tokens, experts) for dtype in (op.dtype("logits"), DType.FLOAT, DType.FLOAT)]
 
 
@@ -206,7 +197,8 @@ def swiglu(op: Op) -> Tensor:
     op.may_fail("the device must have the kernel")
     if op.has("up"):
         return Tensor(op.common_dtype("gate", "up"), op.tensor("gate").shape)
-    last = _last(op, "gate")
+    gate = op.tensor("gate").shape
+    last = gate[-1] if gate.rank else UNKNOWN_SIZE
     op.require(divisible(last, 2), "the last dim of gate must be even")
     return _with_last(op, "gate", last // 2, op.dtype("gate"))
 

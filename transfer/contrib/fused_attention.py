@@ -31,7 +31,7 @@ from absint.transfer.rule import device, kernel
 def attention(op: Op) -> Sequence[Tensor]:
     """Self attention on one projection to queries, keys and values; present is (2, B, H, T, d)."""
     if op.integer("do_rotary", 0) == 1:
-        op.require(FALSE, "onnxruntime's CPU kernel does not rotate queries and keys", by="undocumented")
+        op.reject("onnxruntime's CPU kernel does not rotate queries and keys", by="undocumented")
     if op.has("past") and op.has("attention_bias"):
         op.reject("attention_bias must come without a past")
     return _self_attention(op, "weights", op.dtype("input"))
@@ -57,7 +57,7 @@ def _self_attention(op: Op, weights: str, dtype: DType) -> Sequence[Tensor]:
         if op.integer("past_present_share_buffer", 0):
             if "past_sequence_length" not in op.rule.inputs:
                 op.reject("a shared buffer needs past_sequence_length, which this operator does not take")
-            op.require(FALSE, "onnxruntime's CPU kernel does not share the buffer of a past", by="undocumented")
+            op.reject("onnxruntime's CPU kernel does not share the buffer of a past", by="undocumented")
     output, present = _attended(op, weights, dtype)
     (batch, length, _), (_, _, heads, total, stored) = output.shape, present.shape
     if op.wants(1) and stored.is_unknown:

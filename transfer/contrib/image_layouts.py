@@ -142,11 +142,8 @@ def q_linear_global_average_pool(op: Op) -> Tensor:
     require_one_value(op, *_POOLED.split()[1:])
     x = op.tensor("X")
     _may_leave_the_range(op, x.shape)
-    if x.shape.is_top:
-        op.may_fail("X must have rank 3 or more")
+    if op.ranked("X", 3).is_top:
         return Tensor(x.dtype)
-    if len(x.shape) < 3:
-        op.reject(f"X must have rank 3 or more, found rank {len(x.shape)}")
     spatial = range(1, len(x.shape) - 1) if op.integer("channels_last", 0) else range(2, len(x.shape))
     for axis in spatial:
         op.require(ge(x.shape[axis], 1), f"axis {axis} must not be empty")

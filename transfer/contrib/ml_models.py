@@ -65,13 +65,11 @@ def require_trees(op: Op, leaves: str, results: int) -> None:
     if any(name.endswith("_as_tensor") for name in op.attributes):
         op.may_fail("the tensors of the ensemble must fit its nodes")
     elif not _is_read(op, leaves, results):
-        op.require(
-            FALSE, "the nodes of the ensemble must form trees, and each leaf must have a result", by="undocumented"
-        )
+        op.reject("the nodes of the ensemble must form trees, and each leaf must have a result", by="undocumented")
     count = len(listed(op, "base_values"))
     op.may_fail("each result must have a base value", unless=count in (0, results), by="onnx")
     if count > 2 if leaves == "class" and results <= 2 else count not in (0, results):
-        op.require(FALSE, "each result must have a base value", by="undocumented")
+        op.reject("each result must have a base value", by="undocumented")
     last = _last_feature(op, leaves, results)
     if last is None:
         op.may_fail("the nodes of the ensemble must form trees, and each leaf must have a result")
@@ -217,7 +215,7 @@ def _features(op: Op, vectors: int, classes: int, offsets: int, fits: bool) -> i
     fits = fits and "kernel_params" in op.attributes and counted(op, "kernel_params") in (0, 3)
     numbers, each = (counted(op, "support_vectors"), vectors) if vectors > 0 else (counted(op, "coefficients"), classes)
     if not fits or (vectors > 0 and numbers % vectors):
-        op.require(FALSE, "the attributes must fit each other", by="undocumented")
+        op.reject("the attributes must fit each other", by="undocumented")
         return None
     return numbers // each
 
@@ -230,7 +228,7 @@ def dict_vectorizer(op: Op) -> Tensor:
     if key not in vocabularies:
         op.may_fail("there must be a vocabulary of the keys")
     elif vocabularies[key] not in op.attributes:
-        op.require(FALSE, "there must be a vocabulary of the keys", by="undocumented")
+        op.reject("there must be a vocabulary of the keys", by="undocumented")
     names = [vocabularies[key]] if key in vocabularies else vocabularies.values()
     words = next((value for name in names if (value := op.attributes.get(name))), None)
     size = const(len(words)) if isinstance(words, (list, tuple)) else UNKNOWN_SIZE

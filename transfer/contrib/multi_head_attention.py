@@ -178,7 +178,7 @@ def _projected(op: Op, heads: int) -> Projected:
             op.reject("a packed query must come without key and value")
         batch, length, _, _, head = query
         op.require_dims("query", batch, length, heads, 3, head)
-        op.require(FALSE, _PACKED, by="undocumented")
+        op.reject(_PACKED, by="undocumented")
         return Projected(batch, length, length, head * heads, head * heads)
     if query.is_top:
         op.may_fail("query must have rank 3 or 5")
@@ -189,7 +189,7 @@ def _projected(op: Op, heads: int) -> Projected:
     if not op.has("value"):
         length_of_keys = op.sizes("key", 5)[1]
         op.require_dims("key", batch, length_of_keys, heads, 2, head)
-        op.require(FALSE, _PACKED, by="undocumented")
+        op.reject(_PACKED, by="undocumented")
         if op.has("bias"):
             op.reject("packed keys must come without bias")
         return Projected(batch, length, length_of_keys, size, size)
@@ -284,7 +284,7 @@ def _require_group_form(op: Op) -> None:
     if op.integer("do_rotary", 0) == 1 and not op.has("cos_cache"):
         op.reject("do_rotary needs cos_cache and sin_cache, which are missing")
     if op.has("q_norm_weight") or op.has("k_norm_weight"):
-        op.require(FALSE, "onnxruntime's CPU kernel does not normalise queries and keys", by="undocumented")
+        op.reject("onnxruntime's CPU kernel does not normalise queries and keys", by="undocumented")
 
 
 def _windowed(op: Op) -> bool:

@@ -269,14 +269,14 @@ def mixture_of_experts(op: Op) -> Tensor:
         op.reject(f"a sparse mixer must choose 2 experts, found k = {chosen}")
     halves: int | None = 2 if activation == "swiglu" else 1
     if op.integer("swiglu_limit_after_activation", 0) != 0:
-        op.require(FALSE, "onnxruntime's CPU kernel takes swiglu_limit_after_activation = 0 alone", by="undocumented")
+        op.reject("onnxruntime's CPU kernel takes swiglu_limit_after_activation = 0 alone", by="undocumented")
     if halves == 2 and op.integer("swiglu_fusion", 0) != 1:
-        op.require(FALSE, "onnxruntime's CPU kernel takes swiglu with swiglu_fusion = 1 alone", by="undocumented")
+        op.reject("onnxruntime's CPU kernel takes swiglu with swiglu_fusion = 1 alone", by="undocumented")
         halves = None
     _require_layers(op, hidden, experts, halves)
     op.require_dims("fc2_experts_bias", experts, hidden)
     if op.has("fc3_experts_weights") or op.has("fc3_experts_bias"):
-        op.require(FALSE, "onnxruntime's CPU kernel has no third layer", by="undocumented")
+        op.reject("onnxruntime's CPU kernel has no third layer", by="undocumented")
     return output
 
 

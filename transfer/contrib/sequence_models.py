@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import FALSE, divisible, eq, ge
+from absint.lattices.logic.relation import divisible, eq, ge
 from absint.lattices.shape import shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, const, product
 from absint.lattices.value import Tensor
@@ -37,7 +37,7 @@ def _windowed(op: Op) -> tuple[Dim, ...]:
     window = op.integer("state_window", 0)
     op.reject("state_window must not be negative", unless=window >= 0, found=window)
     if window:
-        op.require(FALSE, "onnxruntime's CPU kernel has no window of states", by="undocumented")
+        op.reject("onnxruntime's CPU kernel has no window of states", by="undocumented")
     return (const(window),) if window else ()
 
 
@@ -185,7 +185,7 @@ def causal_conv_with_state(op: Op) -> Sequence[Tensor]:
     if op.wants(2) or any(op.integer(name, default) != default for name, default in _EXTENDED.items()):
         if (op.integer("channels_last", 0), op.integer("ndim", 1), op.integer("state_window", 0)) != (1, 1, 0):
             op.reject("attributes of other states and channels need channels_last=1, ndim=1 and no state_window")
-        op.require(FALSE, "onnxruntime's CPU kernel has no other states and channels", by="undocumented")
+        op.reject("onnxruntime's CPU kernel has no other states and channels", by="undocumented")
     return _causal_conv(op)
 
 

@@ -14,7 +14,7 @@ from absint.lattices.shape import SCALAR, TOP_SHAPE
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, const
 from absint.lattices.terms.normal import Real, ceildiv
 from absint.lattices.value import Tensor, Value
-from absint.transfer.conditions import first_known, of_attribute, require_like, require_scalar
+from absint.transfer.conditions import of_attribute, require_like, require_scalar
 from absint.transfer.contrib.views import restate
 from absint.transfer.generators import arange
 from absint.transfer.op import Op, as_size, of_dims
@@ -73,20 +73,16 @@ def unfold_tensor(op: Op) -> Tensor:
     return of_dims(x.dtype, *x.shape[:axis], count, *x.shape[axis + 1 :], size)
 
 
-@kernel("CropAndResize", "X rois batch_indices crop_size -> Y")
-def crop_and_resize(op: Op) -> Tensor:
+@kernel("CropAndResize", "X[?, C, ?, ?] rois[R, 4] batch_indices[R] crop_size[2] -> Y")
+def crop_and_resize(op: Op, R: Dim, C: Dim) -> Tensor:
     """A crop of images (N, C, H, W) for each of R regions, resized: (R, C, height, width) of crop_size."""
     of_attribute(op, "mode", ("bilinear", "nearest"), "bilinear")
-    channels = op.sizes("X", 4)[1]
-    (regions, _), (indices,) = op.sizes("rois", 2), op.sizes("batch_indices", 1)
-    op.require_dims("rois", indices, 4)
-    op.require_dims("crop_size", 2)
-    op.may_fail("every region must belong to an image", unless=eq(first_known(regions, indices), 0))
+    op.may_fail("every region must belong to an image", unless=eq(R, 0))
     size = op.integers("crop_size")
     height, width = size if size is not None and len(size) == 2 else (UNKNOWN_SIZE, UNKNOWN_SIZE)
     for dim in (height, width):
         op.require(ge(dim, 1), "crops must not be empty")
-    return of_dims(op.dtype("X"), first_known(regions, indices), channels, as_size(height), as_size(width))
+    return of_dims(op.dtype("X"), R, C, as_size(height), as_size(width))
 
 
 @kernel("WordConvEmbedding", "Sequence W B C -> Y")
@@ -157,8 +153,7 @@ def group_norm(op: Op) -> Tensor:
 @device("BitmaskDropout", "data ratio training_mode -> output mask")
 def bitmask_dropout(op: Op) -> Sequence[Tensor]:
     """data with elements dropped, and a mask of those kept: a bit for each element, 32 in a number."""
-    data = op.tensor("data")
-    return Tensor(data.dtype, data.shape), of_dims(DType.UINT32, _packed(data.shape.size))
+    return _with_bits(op)
 
 
 @device("BitmaskBiasDropout", "data bias residual ratio training_mode -> output mask")
@@ -166,12 +161,12 @@ def bitmask_bias_dropout(op: Op) -> Sequence[Tensor]:
     """data + bias with elements dropped, + residual, and a bit for each element that was kept, 32 in a number."""
     require_like(op, "residual", "data")
     op.may_fail("bias must fit the data")
+    return _with_bits(op)
+
+
+def _with_bits(op: Op) -> Sequence[Tensor]:
     data = op.tensor("data")
-    return Tensor(data.dtype, data.shape), of_dims(DType.UINT32, _packed(data.shape.size))
-
-
-def _packed(bits: Dim) -> Dim:
-    return as_size(ceildiv(bits, 32))
+    return Tensor(data.dtype, data.shape), of_dims(DType.UINT32, as_size(ceildiv(data.shape.size, 32)))
 
 
 @device("Snpe", "inputs* -> outputs*")
