@@ -15,14 +15,7 @@ from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import UNKNOWN_DIM, UNKNOWN_SIZE, Dim, const, product
 from absint.lattices.terms.normal import floordiv
 from absint.lattices.value import Tensor
-from absint.transfer.conditions import (
-    first_known,
-    one_integer,
-    require_form,
-    require_like,
-    require_one_value,
-    same_dims,
-)
+from absint.transfer import conditions
 from absint.transfer.op import Op, of_dims
 from absint.transfer.rule import device, kernel
 
@@ -45,8 +38,8 @@ def q_attention(op: Op) -> Sequence[Tensor]:
     """Attention on quantised input and weights."""
     op.require(ge(op.sizes("input", 3)[0], 1), "input must have rows")
     columns = op.sizes("weight", 2)[1]
-    require_one_value(op, "input_scale", "input_zero_point")
-    require_one_value(op, "weight_scale", "weight_zero_point", each=columns, what="column")
+    conditions.require_one_value(op, "input_scale", "input_zero_point")
+    conditions.require_one_value(op, "weight_scale", "weight_zero_point", each=columns, what="column")
     return _self_attention(op, "weight", op.common_dtype("bias", "input_scale", "weight_scale"))
 
 
@@ -65,7 +58,7 @@ def _self_attention(op: Op, weights: str, dtype: DType) -> Sequence[Tensor]:
     _require_mask(op, batch, length, total)
     if "attention_bias" in op.rule.inputs:
         scores = [(rows, each, length, total) for rows in (batch, 1) for each in (heads, 1)]
-        require_form(op, "attention_bias", "attention_bias must broadcast to the scores", *scores)
+        conditions.require_form(op, "attention_bias", "attention_bias must broadcast to the scores", *scores)
     return output, present
 
 
@@ -78,10 +71,12 @@ def _require_mask(op: Op, batch: Dim, length: Dim, total: Dim) -> None:
         op.reject("a mask of rank 4 must come without unidirectional", unless=op.integer("unidirectional", 0) != 1)
         no_scores = eq(batch, 0) | eq(length, 0)
         op.require(no_scores, "onnxruntime's CPU kernel has no mask of rank 4", by="undocumented")
-        op.require(ge(mask[2], total) & same_dims(mask.dims, (batch, 1, mask[3], mask[3])), _MASK)
+        op.require(ge(mask[2], total) & conditions.same_dims(mask.dims, (batch, 1, mask[3], mask[3])), _MASK)
         return
     vectors = [(batch,), (2 * batch,), (3 * batch + 2,)]
-    require_form(op, "mask_index", _MASK, *vectors, (batch, total), (batch, 1), (1, 1), (batch, length, total))
+    conditions.require_form(
+        op, "mask_index", _MASK, *vectors, (batch, total), (batch, 1), (1, 1), (batch, length, total)
+    )
     if mask.rank == 1:
         lengths = op.integers("mask_index")
         known = FALSE if lengths is None else conjunction(*(ge(size, 0) for size in lengths))
@@ -97,7 +92,7 @@ def _attended(op: Op, weights: str, dtype: DType) -> tuple[Tensor, Tensor]:
     op.require_equal(features, rows, "input and weights must agree")
     if op.has("bias"):
         op.require_dims("bias", columns)
-        columns = first_known(columns, *op.sizes("bias", 1))
+        columns = conditions.first_known(columns, *op.sizes("bias", 1))
     heads = op.positive("num_heads")
     key_size, value_size = _projection_sizes(op, columns)
     for size in (key_size, value_size):
@@ -153,7 +148,7 @@ def rotary_embedding(op: Op) -> Tensor:
         op.reject(f"{name} must not be negative", unless=op.integer(name, 0) >= 0, found=op.integer(name))
     if op.integer("rotary_embedding_dim", 0) and not op.integer("num_heads", 0):
         op.reject("rotary_embedding_dim needs num_heads, which is missing")
-    require_like(op, "sin_cache", "cos_cache")
+    conditions.require_like(op, "sin_cache", "cos_cache")
     if op.name == "MRotaryEmbedding":
         _require_sections(op, pairs)
     if shape.is_top:
@@ -229,7 +224,7 @@ _IN_RANGE = "each position must have an angle"
 def relative_position_bias(op: Op) -> Tensor:
     """A bias for each head, query and key: (1, H, query_length, key_length)."""
     _, heads = op.sizes("bias_table", 2)
-    lengths = [one_integer(op, name) for name in ("query_length", "key_length")]
+    lengths = [conditions.one_integer(op, name) for name in ("query_length", "key_length")]
     for length in lengths:
         op.require(ge(length, 1), "lengths must be positive")
     return of_dims(op.dtype("bias_table"), 1, heads, *lengths)

@@ -14,16 +14,7 @@ from absint.lattices.shape import TOP_SHAPE
 from absint.lattices.terms.expr import UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr, const
 from absint.lattices.terms.normal import maximum
 from absint.lattices.value import Tensor
-from absint.transfer.conditions import (
-    first_known,
-    of_attribute,
-    one_integer,
-    require_form,
-    require_heads,
-    require_like,
-    require_together,
-    scalar_size,
-)
+from absint.transfer import conditions
 from absint.transfer.op import Op, as_size, of_dims
 from absint.transfer.rule import kernel
 
@@ -45,12 +36,12 @@ class Projected(NamedTuple):
 )
 def multi_head_attention(op: Op) -> Sequence[Tensor]:
     """Attention on separate or packed queries, keys and values; present is (B, H, T, d)."""
-    heads, has_past = op.positive("num_heads"), require_together(op, "past_key", "past_value")
+    heads, has_past = op.positive("num_heads"), conditions.require_together(op, "past_key", "past_value")
     found = _projected(op, heads)
     if not op.has("key") and op.tensor("query").shape.rank == 3:
         op.reject("a query of rank 3 needs key and value, which are missing")
     for name, width, rows in _split(op, found):
-        require_heads(op, name, width, heads, found.batch, rows)
+        conditions.require_heads(op, name, width, heads, found.batch, rows)
     if has_past:
         past = op.sizes("past_key", 4)[2]
         if op.outputs < 3:
@@ -71,7 +62,7 @@ def multi_head_attention(op: Op) -> Sequence[Tensor]:
 )
 def decoder_masked_multi_head_attention(op: Op) -> Sequence[Tensor]:
     """MultiHeadAttention for one new token, on a cache that has room for it."""
-    heads, has_past = op.positive("num_heads"), require_together(op, "past_key", "past_value")
+    heads, has_past = op.positive("num_heads"), conditions.require_together(op, "past_key", "past_value")
     op.require_equal(op.sizes("query", 3)[1], 1, "a decoder must take one token at a time")
     found = _projected(op, heads)
     op.may_fail(_PACKED, unless=op.has("key"))
@@ -91,7 +82,7 @@ def decoder_masked_multi_head_attention(op: Op) -> Sequence[Tensor]:
     op.require_equal(found.value_size // heads, found.query_size // heads, "value must have the heads of the query")
     for name, width, rows in _split(op, found):
         if has_past or name == "query":
-            require_heads(op, name, width, heads, found.batch, rows)
+            conditions.require_heads(op, name, width, heads, found.batch, rows)
     if has_past and op.has("key"):
         _require_one_key(op, found, heads)
     if op.has("beam_width"):
@@ -115,7 +106,7 @@ def _require_one_key(op: Op, found: Projected, heads: int) -> None:
 
 def _require_beams(op: Op) -> None:
     op.require(ge(op.tensor("beam_width").shape.size, 1), "beam_width must not be empty")
-    width = one_integer(op, "beam_width")
+    width = conditions.one_integer(op, "beam_width")
     if op.has("cache_indirection"):
         op.require_equal(width, op.sizes("cache_indirection", 3)[1], "cache_indirection must have beam_width beams")
     else:
@@ -133,7 +124,7 @@ def _multi_head(
         op.require_dims(name, batch, heads, past, head)
     stored = seen = past + found.key_length
     if shared:
-        used = scalar_size(op, "past_sequence_length")
+        used = conditions.scalar_size(op, "past_sequence_length")
         op.require(ge(past, 1) & ge(past, found.key_length), "the buffer must have room for the keys")
         op.require(ge(used, 0) & lt(used, past), "past_sequence_length must be within the buffer")
         seen, stored = used + found.key_length, past
@@ -145,9 +136,11 @@ def _multi_head(
             op.require_equal(room, past, "cache_indirection must have the length of the buffer")
             op.may_fail("cache_indirection must name beams")
     op.require_dims("bias", 2 * found.query_size + found.value_size)
-    require_form(op, mask, f"{mask} must fit the keys", *masks, (batch, seen), *[(batch, length, seen)] * bool(masks))
+    conditions.require_form(
+        op, mask, f"{mask} must fit the keys", *masks, (batch, seen), *[(batch, length, seen)] * bool(masks)
+    )
     scores = [(rows, each, length, seen) for rows in (batch, 1) for each in (heads, 1)]
-    require_form(op, "attention_bias", "attention_bias must broadcast to the scores", *scores)
+    conditions.require_form(op, "attention_bias", "attention_bias must broadcast to the scores", *scores)
     if op.wants(3):
         op.may_fail("the model must declare the type of qk")
     lead = (batch, const(heads))
@@ -224,7 +217,7 @@ def group_query_attention(op: Op) -> Sequence[Tensor]:
         op.reject(f"num_heads must be a multiple of kv_num_heads, found {heads} and {groups}")
     batch, length, width = op.sizes("query", 3)
     op.require(ge(batch, 1) & ge(length, 1), "query must have rows and tokens")
-    parts = heads if require_together(op, "key", "value") else heads + 2 * groups
+    parts = heads if conditions.require_together(op, "key", "value") else heads + 2 * groups
     op.require(divisible(width, 8 * parts) & ge(width, 1), f"query must divide into {parts} heads, multiples of 8")
     head, new = width // parts, op.sizes("key", 3)[1] if op.has("key") else length
     for name in ("key", "value"):
@@ -245,7 +238,10 @@ def group_query_attention(op: Op) -> Sequence[Tensor]:
 
 def _stored_size(op: Op, head: Dim, groups: int) -> Dim:
     """The size in which a cache stores a head, whose quantisation must be whole. Without that of K, V has none."""
-    k, v = (of_attribute(op, f"{name}_quant_type", ("NONE", "PER_TENSOR", "PER_CHANNEL"), "NONE") for name in "kv")
+    k, v = (
+        conditions.of_attribute(op, f"{name}_quant_type", ("NONE", "PER_TENSOR", "PER_CHANNEL"), "NONE")
+        for name in "kv"
+    )
     width = op.integer("kv_cache_bit_width", 0)
     kept = {0: op.dtype("query"), 4: DType.UINT8, 8: DType.INT8}.get(width)
     if kept is None or (width == 0) != (k == "NONE") or (width and k != v):
@@ -294,8 +290,8 @@ def _windowed(op: Op) -> bool:
 def _require_group_inputs(op: Op, batch: Dim, length: Dim, total: Dim, present: Dim, heads: int, head: Dim) -> None:
     """Require lengths, tables, positions and biases that fit the queries."""
     rotated = op.integer("do_rotary", 0) == 1
-    if require_together(op, "cos_cache", "sin_cache"):
-        require_like(op, "sin_cache", "cos_cache")
+    if conditions.require_together(op, "cos_cache", "sin_cache"):
+        conditions.require_like(op, "sin_cache", "cos_cache")
         table = op.tensor("cos_cache").shape
         if table.is_top or len(table) < 2:
             op.may_fail("cos_cache must have rank 2")
@@ -323,7 +319,7 @@ def _require_group_inputs(op: Op, batch: Dim, length: Dim, total: Dim, present: 
     op.may_fail("seqlens_k must be within the cache", unless=_lengths_fit(op, length, total, room))
     op.require_dims("head_sink", heads)
     scores = [(rows, each, length, total) for rows in (batch, 1) for each in (heads, 1)]
-    require_form(op, "attention_bias", "attention_bias must broadcast to the scores", *scores)
+    conditions.require_form(op, "attention_bias", "attention_bias must broadcast to the scores", *scores)
     if op.has("query_seqlens"):
         op.require_dims("query_seqlens", batch)
         op.may_fail("query_seqlens must count tokens of the query")
@@ -342,14 +338,14 @@ def _lengths_fit(op: Op, length: Dim, total: Dim, room: Dim) -> Relation:
 
 def _cache_lengths(op: Op, new: Dim, length: Dim) -> tuple[Dim, Dim, Dim]:
     """The lengths of the past, of the present, and of all keys that the queries see."""
-    total = scalar_size(op, "total_sequence_length")
+    total = conditions.scalar_size(op, "total_sequence_length")
     op.require(ge(total, 1), "total_sequence_length must be positive")
-    if not require_together(op, "past_key", "past_value"):
+    if not conditions.require_together(op, "past_key", "past_value"):
         if _windowed(op):
             op.reject("a sliding window needs a past, which is missing")
         op.require_equal(new, length, "each query must have a key where there is no past")
         op.require_equal(total, new, "total_sequence_length must count the keys where there is no past")
-        known = first_known(new, length, total)
+        known = conditions.first_known(new, length, total)
         return ZERO_EXPR, known, known
     past = op.sizes("past_key", 4)[2]
     op.require(eq(new, length) | eq(new, 0), "each query must have a new key, or none")

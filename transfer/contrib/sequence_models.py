@@ -14,17 +14,7 @@ from absint.lattices.logic.relation import divisible, eq, ge
 from absint.lattices.shape import shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, const, product
 from absint.lattices.value import Tensor
-from absint.transfer.conditions import (
-    filled,
-    first_known,
-    of_attribute,
-    require_captures,
-    require_form,
-    require_heads,
-    require_like,
-    require_offsets,
-    require_together,
-)
+from absint.transfer import conditions
 from absint.transfer.op import Op, as_size, of_dims
 from absint.transfer.recurrent import DIRECTIONS, check_activations
 from absint.transfer.rule import kernel, rule
@@ -49,8 +39,8 @@ def linear_attention(op: Op) -> Sequence[Tensor]:
         op.reject(f"q_num_heads and kv_num_heads must be multiples of each other, found {heads} and {groups}")
     batch, length, width = op.sizes("query", 3)
     keys, values = op.sizes("key", 3)[2], op.sizes("value", 3)[2]
-    require_heads(op, "query", width, heads)
-    require_heads(op, "value", values, groups)
+    conditions.require_heads(op, "query", width, heads)
+    conditions.require_heads(op, "value", values, groups)
     head, value_head = width // heads, values // groups
     op.require_dims("key", batch, length, keys)
     op.require_dims("value", batch, length, values)
@@ -59,11 +49,11 @@ def linear_attention(op: Op) -> Sequence[Tensor]:
     op.require(shared, "kv_num_heads must be a multiple of the heads of the keys")
     state = (*_windowed(op), batch, const(groups), head, value_head)
     op.require_dims("past_state", *state)
-    rule = of_attribute(op, "update_rule", UPDATE_RULES, "gated_delta")
+    rule = conditions.of_attribute(op, "update_rule", UPDATE_RULES, "gated_delta")
     for name, part, most in (("decay", "gated", groups * head), ("beta", "delta", const(1))):
         op.reject(f"update rule {rule} needs {name}", unless=part not in rule or op.has(name))
         forms = [(batch, length, const(groups)), (batch, length, most)]
-        require_form(op, name, f"{name} must fit the heads of the keys", *forms)
+        conditions.require_form(op, name, f"{name} must fit the heads of the keys", *forms)
     dtype = op.common_dtype("query", "key", "value")
     return (
         of_dims(dtype, batch, length, value_head * max(heads, groups)),
@@ -79,7 +69,7 @@ def linear_attention_gate(op: Op, H: Dim) -> None:
         op.require_equal(op.tensor(name).shape.size, H, f"{name} must have a number for each head")
     if op.wants(1):
         op.reject("beta needs input b, which is missing", unless=op.has("b"))
-        require_like(op, "b", "a")
+        conditions.require_like(op, "b", "a")
 
 
 @kernel(
@@ -108,13 +98,13 @@ def gated_delta_net(op: Op) -> Sequence[Tensor]:
         op.require_dims("key", *query)
         op.require_dims("value", *lead, heads, value)
     fits = divisible(projected, 2 * key) & divisible(2 * key * heads, projected)
-    some = filled((*lead, heads, value, key, projected))
+    some = conditions.filled((*lead, heads, value, key, projected))
     op.require(some, "tokens and heads must not be empty")
     op.require(some & fits, "value must have a multiple of the heads of query")
     batch = _rows_of_tokens(op, lead, batch)
     op.require_dims("initial_state", batch, heads, value, key)
     _require_updates(op, lead, heads, key)
-    capacity = require_captures(op, batch)
+    capacity = conditions.require_captures(op, batch)
     op.reject("state_update_capacity must be at most 8", unless=capacity <= 8, found=capacity)
     op.require_dims("state_update_active", 1)
     changes = UNKNOWN_SIZE if packed else as_size(capacity * (heads + query[-2] * key + heads * value))
@@ -132,9 +122,9 @@ def _rows_of_tokens(op: Op, lead: Sequence[Dim], rows: Dim) -> Dim:
     if len(lead) == 2:
         if op.has("cu_seqlens"):
             op.reject("cu_seqlens needs one axis of tokens")
-        return first_known(lead[0], rows)
+        return conditions.first_known(lead[0], rows)
     if op.has("cu_seqlens"):
-        return first_known(require_offsets(op, "cu_seqlens", lead[0]), rows)
+        return conditions.first_known(conditions.require_offsets(op, "cu_seqlens", lead[0]), rows)
     op.reject("one of cu_seqlens and initial_state must be given", unless=op.has("initial_state"))
     op.require(ge(rows, 1) & divisible(lead[0], rows), "the tokens must divide into rows")
     return rows
@@ -142,19 +132,21 @@ def _rows_of_tokens(op: Op, lead: Sequence[Dim], rows: Dim) -> Dim:
 
 def _require_updates(op: Op, lead: Sequence[Dim], heads: Dim, key: Dim) -> None:
     """Require decay and rate as the rule takes them, and the parameters of their activations."""
-    taken = of_attribute(op, "update_rule", UPDATE_RULES, "gated_delta")
+    taken = conditions.of_attribute(op, "update_rule", UPDATE_RULES, "gated_delta")
     for name, part in (("decay", "gated"), ("beta", "delta")):
         if op.has(name) is not (part in taken):
             op.reject(f"update rule {taken} {'must have no' if op.has(name) else 'needs'} {name}")
         if op.has(name) and op.dtype(name) not in (DType.FLOAT, op.dtype("query")):
             op.may_fail(f"{name} must be of floats, or of the type of query")
     op.require_dims("beta", *lead, heads)
-    require_form(op, "decay", "decay must fit the heads", (*lead, heads), (*lead, heads, key))
-    of_attribute(op, "beta_activation", ("none", "sigmoid"), "none")
+    conditions.require_form(op, "decay", "decay must fit the heads", (*lead, heads), (*lead, heads, key))
+    conditions.of_attribute(op, "beta_activation", ("none", "sigmoid"), "none")
     op.reject("chunk_size must be positive", unless=op.integer("chunk_size", 1) >= 1, found=op.integer("chunk_size"))
     if op.number("gate_lower_bound", -5.0) >= 0:
         op.may_fail("gate_lower_bound must be negative")
-    active = of_attribute(op, "gate_activation", ("none", "softplus", "qwen", "sigmoid", "kda"), "none") != "none"
+    active = (
+        conditions.of_attribute(op, "gate_activation", ("none", "softplus", "qwen", "sigmoid", "kda"), "none") != "none"
+    )
     given = [name for name in ("a_log", "dt_bias") if op.has(name)]
     if not op.has("decay"):
         if active or given:
@@ -167,14 +159,14 @@ def _require_updates(op: Op, lead: Sequence[Dim], heads: Dim, key: Dim) -> None:
             op.may_fail("dt_bias must fit the heads")
         each = [(heads, key), (heads * key,)] if decay.is_top or len(decay) > len(lead) + 1 else []
         op.require_dims("a_log", heads)
-        require_form(op, "dt_bias", "dt_bias must fit the heads", (heads,), *each)
+        conditions.require_form(op, "dt_bias", "dt_bias must fit the heads", (heads,), *each)
 
 
 def _carried(op: Op, kernel: Dim) -> Dim:
     """The number of positions before the first one that a causal convolution sees."""
     dilation = op.integer("dilation", 1)
     op.reject("dilation must be positive", unless=dilation >= 1, found=dilation)
-    of_attribute(op, "activation", ("none", "silu", "swish"), "none")
+    conditions.of_attribute(op, "activation", ("none", "silu", "swish"), "none")
     op.require(ge(kernel, 1), "the kernel must not be empty")
     return as_size((kernel - 1) * dilation)
 
@@ -262,12 +254,12 @@ def varlen_causal_conv_with_state(op: Op) -> Sequence[Tensor]:
     op.require_dims("weight", channels, 1, kernel)
     op.require_dims("bias", channels)
     rows, _, length = op.sizes("initial_state", 3)
-    batch = first_known(require_offsets(op, "cumulative_sequence_length", tokens), rows)
-    carried = first_known(_carried(op, kernel), length)
+    batch = conditions.first_known(conditions.require_offsets(op, "cumulative_sequence_length", tokens), rows)
+    carried = conditions.first_known(_carried(op, kernel), length)
     op.require_dims("initial_state", batch, channels, carried)
     op.require(ge(tokens, batch), "there must be a token for each row")
-    capacity = require_captures(op, batch)
-    if require_together(op, "kernel_delta", "previous_mask"):
+    capacity = conditions.require_captures(op, batch)
+    if conditions.require_together(op, "kernel_delta", "previous_mask"):
         op.may_fail("onnxruntime's CPU kernel takes no kernel_delta")
     elif (op.integer("group_size", 1), op.integer("delta_offset", 0)) != (1, 0):
         op.reject("group_size and delta_offset need kernel_delta, which is missing")
@@ -282,7 +274,7 @@ def varlen_causal_conv_with_state(op: Op) -> Sequence[Tensor]:
 @kernel("AttnLSTM", "X W R B sequence_lens initial_h initial_c P QW MW V M memory_seq_lens AW -> Y Y_h Y_c")
 def attn_lstm(op: Op) -> Sequence[Tensor]:
     """LSTM on its input joined with attention over a memory: (S, directions, B, hidden), and the last states."""
-    directions = DIRECTIONS[of_attribute(op, "direction", tuple(DIRECTIONS), "forward")]
+    directions = DIRECTIONS[conditions.of_attribute(op, "direction", tuple(DIRECTIONS), "forward")]
     size = const(op.positive("hidden_size"))
     if op.number("clip", 1.0) <= 0:
         op.reject(f"clip must be positive, found {op.number('clip')}")
@@ -309,7 +301,7 @@ def attn_lstm(op: Op) -> Sequence[Tensor]:
     for name in filter(op.has, ("sequence_lens", "memory_seq_lens")):
         op.may_fail(f"{name} must be positive and within the sequences")
     op.require(eq(batch, 0) | ge(memory, 1), "the memory must not be empty")
-    some = filled((steps, batch, width, context))
+    some = conditions.filled((steps, batch, width, context))
     op.may_fail("onnxruntime may end the process over empty sequences", unless=some)
     dtype, last = op.common_dtype("X", "W", "R"), (directions, batch, size)
     return (
