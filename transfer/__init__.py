@@ -21,7 +21,7 @@ The machinery:
 Shared by several families:
 
     elements/    arithmetic on known elements: sizes computed in the graph
-    conditions   relations about shapes, and what kernels of onnxruntime ask for beyond the documents, in the same words
+    conditions   what inputs must be and how they must agree, also beyond the documents, in the same words
     indexing     valid ranges of indices, and the elements they pick
     window       sliding windows, of convolutions and pools
     resize_modes forms of Resize that onnxruntime executes

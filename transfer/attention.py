@@ -110,8 +110,7 @@ def _needs(op: Op, q: Heads, k: Heads, v: Heads, total: Dim, *, pads: bool = Tru
 def _require_form(op: Op, as_function: bool = False) -> None:
     """Require inputs and outputs that go together, and windows of version 25 in range."""
     for name in ("left_window_size", "right_window_size"):
-        if op.integer(name, -1) < -1:
-            op.reject(f"{name} must be -1 or more, found {op.integer(name)}", "ill-formed")
+        op.reject(f"{name} must be -1 or more", "ill-formed", unless=op.integer(name, -1) >= -1, found=op.integer(name))
 
     def refuse(reason: str) -> None:
         if op.version >= 25:
@@ -126,8 +125,7 @@ def _require_form(op: Op, as_function: bool = False) -> None:
     if op.has("past_key") and op.has("nonpad_kv_seqlen"):
         refuse("nonpad_kv_seqlen must be left out if past_key and past_value are given")
     if op.version >= 25 and op.wants(1):
-        if not op.wants(2):
-            op.reject("present_key and present_value must be requested together", "ill-formed")
+        op.reject("present_key and present_value must be requested together", "ill-formed", unless=op.wants(2))
         if op.has("nonpad_kv_seqlen"):
             op.reject("nonpad_kv_seqlen must be left out if present_key and present_value are requested", "ill-formed")
     if op.version >= 25 and op.tensor("Q").shape.rank == 4 and {name for _, name in PACKED} & op.attributes.keys():
@@ -151,15 +149,15 @@ def _require_of_kernel(op: Op, q: Heads, k: Heads, v: Heads, total: Dim) -> None
             op.require(eq(mask.shape[-1], total), "attn_mask must be as long as the keys", by="undocumented")
         if mask.shape.rank < 2:  # the reference needs rows for is_causal
             is_open = not mask.shape.rank or op.integer("is_causal", 0)
-            op.require(FALSE, "attn_mask must have rank 2 or more", by="undocumented" if is_open else "onnxruntime")
+            op.reject("attn_mask must have rank 2 or more", by="undocumented" if is_open else "onnxruntime")
         for size, wanted in zip(reversed(mask.shape.dims), (total, q.steps), strict=False):
             op.require(
                 eq(size, wanted), "onnxruntime broadcasts attn_mask along batches and heads alone", by="onnxruntime"
             )
     if op.has("past_key") and not (op.wants(1) and op.wants(2)):
-        op.require(FALSE, "onnxruntime needs present_key and present_value if there is a past", by="onnxruntime")
+        op.reject("onnxruntime needs present_key and present_value if there is a past", by="onnxruntime")
     if op.number("scale", 1.0) <= 0:
-        op.require(FALSE, "onnxruntime needs a positive scale", by="onnxruntime")
+        op.reject("onnxruntime needs a positive scale", by="onnxruntime")
     if op.wants(3) and not 0 <= op.integer("qk_matmul_output_mode", 0) <= 3:
         op.may_fail("qk_matmul_output_mode must be 0, 1, 2 or 3")
     if op.has("nonpad_kv_seqlen"):
@@ -228,8 +226,7 @@ def flex_attention(op: Op) -> Tensor:
         op.require(relation, reason, by="onnx")
     op.may_fail("there must be keys, and heads for them", unless=ge(k.heads, 1) & ge(k.steps, 1))
     for name in ("score_mod", "prob_mod"):
-        if name in op.attributes:
-            op.may_fail(f"{name} must keep the shape and the type")
+        op.may_fail(f"{name} must keep the shape and the type", unless=name not in op.attributes)
     if op.integer("softmax_precision", 1) not in _PRECISIONS:
         op.reject(f"softmax_precision must be a type of floats, found {op.integer('softmax_precision')}")
     return Tensor(op.dtype("Q"), shape_of((q.batch, q.heads, q.steps, v.size)))
@@ -242,12 +239,10 @@ _PRECISIONS: Final = (DType.FLOAT, DType.FLOAT16, DType.DOUBLE, DType.BFLOAT16)
 def rotary_embedding(op: Op) -> Tensor:
     """Each pair of features turned by an angle: the shape of X."""
     x, angles, part = op.tensor("X"), op.tensor("cos_cache").shape, op.integer("rotary_embedding_dim", 0)
-    if x.shape.rank not in (None, 3, 4):
-        op.reject(f"X must have rank 3 or 4, found shape {x.shape}")
-    if part < 0:
-        op.reject(f"rotary_embedding_dim must not be negative, found {part}")
+    op.reject("X must have rank 3 or 4", unless=x.shape.rank in (None, 3, 4), found=x.shape)
+    op.reject("rotary_embedding_dim must not be negative", unless=part >= 0, found=part)
     if op.integer("num_heads", 0) < 0:
-        op.require(FALSE, "onnxruntime needs num_heads that is not negative", by="onnxruntime")
+        op.reject("onnxruntime needs num_heads that is not negative", by="onnxruntime")
     batch, _, steps, size = heads_of(op, "X", "num_heads")
     turned = Dim(part) if part else size
     op.require(ge(size, turned), "rotary_embedding_dim must not exceed the head size")
@@ -267,16 +262,14 @@ def rotary_embedding(op: Op) -> Tensor:
 def tensor_scatter(op: Op) -> Tensor:
     """A cache with new steps written at the given positions: the shape of the cache."""
     cache, update, mode = op.tensor("past_cache"), op.tensor("update"), op.string("mode", "linear")
-    if mode not in ("linear", "circular"):
-        op.reject(f"mode must be linear or circular, found {mode!r}")
+    op.reject("mode must be linear or circular", unless=mode in ("linear", "circular"), found=repr(mode))
     dtype, shape = op.common_dtype("past_cache", "update"), cache.shape
     if shape.is_top or update.shape.is_top:
         op.may_fail("past_cache and update must have one rank, and write_indices must lie within")
         return Tensor(dtype, shape)
     op.require_rank(update.shape, len(shape), "update")
     along = op.axis(op.integer("axis", -2), len(shape))
-    if along == 0:
-        op.reject(f"axis must not be that of the batch, found {op.integer('axis', -2)}")
+    op.reject("axis must not be that of the batch", unless=along != 0, found=op.integer("axis", -2))
     for axis, (size, dim) in enumerate(zip(update.shape, shape, strict=True)):
         if axis != along:
             op.require_equal(size, dim, f"dim {axis} of update must equal that of past_cache")

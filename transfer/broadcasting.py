@@ -16,6 +16,7 @@ from absint.lattices.ramp import Ramps, added, scaled
 from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_DIM, Dim, Expr
 from absint.lattices.value import Tensor
+from absint.transfer.conditions import require_one_way
 from absint.transfer.elements import arithmetic as ar
 from absint.transfer.elements.arithmetic import Binary
 from absint.transfer.elements.conversion import bitwise, shift_left, shift_right
@@ -308,10 +309,7 @@ def parametric_relu(op: Op) -> Tensor:
     dtype = op.common_dtype("X", "slope")
     if x.rank is None or slope.rank is None:
         return Tensor(dtype, op.broadcast(x, slope))
-    if len(slope) > len(x):
-        op.reject(f"slope must broadcast to X, found shapes {slope} and {x}")
-    for axis, (size, wanted) in enumerate(zip(reversed(slope), reversed(x), strict=False), start=1):
-        op.require(rel.eq(size, 1) | rel.eq(size, wanted), f"slope must broadcast to axis {-axis}")
+    require_one_way(op, "slope", x, "X")
     return Tensor(dtype, x)
 
 

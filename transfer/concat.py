@@ -227,15 +227,14 @@ def split(op: Op) -> list[Tensor]:
         if op.version >= 18 and op.integer("num_outputs") is None:
             op.may_fail("one of split and num_outputs must be given, found none", at_load=True)
         return _split(op, None)
-    if op.integer("num_outputs") is not None:
-        op.reject("one of split and num_outputs must be given, found both")
+    op.reject("one of split and num_outputs must be given, found both", unless=op.integer("num_outputs") is None)
     op.require_rank(op.tensor("split").shape, 1, "split")
     sizes = op.integers("split")
     if sizes is None:
         op.may_fail("the split sizes, which are unknown, must be as many as the outputs and add up")
         sizes = [UNKNOWN_SIZE] * op.outputs
     if not sizes:
-        op.require(FALSE, "split must have sizes; onnxruntime takes an empty list as left out", by="onnx")
+        op.reject("split must have sizes; onnxruntime takes an empty list as left out", by="onnx")
     return _split(op, sizes or None)
 
 
@@ -251,8 +250,7 @@ def _split(op: Op, sizes: Sequence[Dim] | None) -> list[Tensor]:
     if sizes is not None:
         parts = _given_parts(op, total, sizes)
     elif op.integer("num_outputs", -1) == -1:
-        if op.integer("num_outputs") is not None:
-            op.may_fail("num_outputs is -1, which onnxruntime takes as left out")
+        op.may_fail("num_outputs is -1, which onnxruntime takes as left out", unless=op.integer("num_outputs") is None)
         found = f"size {total}" if total.is_concrete else ""
         op.require(divisible(total, count), f"the split axis must divide into {count} equal parts", found=found)
         parts = [total // count] * count

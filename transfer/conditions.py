@@ -1,14 +1,26 @@
-"""Relations about shapes that rules share, and what kernels of onnxruntime ask for in the same words."""
+"""What the inputs of an operator must be, in relations and words that rules share; how they must agree."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from itertools import pairwise
 
-from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, conjunction, disjunction, eq, ge
+from absint.lattices.logic.relation import (
+    FALSE,
+    TRUE,
+    UNKNOWN_RELATION,
+    Relation,
+    conjunction,
+    disjunction,
+    divisible,
+    eq,
+    ge,
+)
 from absint.lattices.shape import Shape
-from absint.lattices.terms.expr import Dim
-from absint.transfer.op import Op
-from absint.transfer.semantics import EITHER, ONNX, RUNTIME
+from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim
+from absint.lattices.value import Tensor
+from absint.transfer.op import Op, as_size, of_dims
+from absint.transfer.semantics import EITHER, ONNX, RUNTIME, Asker
 
 
 def not_empty(op: Op, reason: str, *shapes: Shape) -> None:
@@ -32,10 +44,25 @@ def vector(op: Op, name: str) -> None:
         op.require(has_rank(op.tensor(name).shape, 1), f"onnxruntime needs {name} as a vector", by="undocumented")
 
 
-def single(op: Op, name: str) -> None:
-    """The node may fail unless an input, if given, is one value."""
-    if op.has(name):
-        op.may_fail(f"onnxruntime needs {name} to be one value", unless=one_value(op.tensor(name).shape))
+def require_one_value(
+    op: Op, *names: str, each: Dim | None = None, unless: Relation = FALSE, what: str = "channel", by: Asker = EITHER
+) -> None:
+    """Require a scalar or a vector of one element for each of these inputs that is given.
+
+    With `each`, vectors of this length do too, such as one value for each channel; vectors are free where `unless`
+    holds.
+    """
+    must = "be one value" if each is None else f"have one value, or one for each {what}"
+    for name in filter(op.has, names):
+        shape = op.tensor(name).shape
+        others = (eq(shape[0], each), unless) if each is not None and shape.rank == 1 else ()
+        op.require(one_value(shape, *others), f"{name} must {must}", found=shape, by=by)
+
+
+def require_scalar(op: Op, name: str) -> None:
+    """Require a scalar; a vector of one element passes for one in onnxruntime."""
+    shape = op.tensor(name).shape
+    op.require(one_value(shape), f"{name} must be a scalar", found=shape)
 
 
 def is_empty(sizes: Shape | Iterable[Dim]) -> Relation:
@@ -57,11 +84,25 @@ def one_value(shape: Shape, *instead: Relation) -> Relation:
     return disjunction(TRUE if not len(shape) else eq(shape[0], 1) if len(shape) == 1 else FALSE, *instead)
 
 
-def same_dims(shape: Shape, dims: Shape | Sequence[Dim]) -> Relation:
-    """The shape has these dims."""
-    if shape.is_top or (isinstance(dims, Shape) and dims.is_top):
+def same_dims(found: Shape | Sequence[Dim], wanted: Shape | Sequence[Dim | int]) -> Relation:
+    """The dims are the wanted ones, one by one."""
+    if any(isinstance(shape, Shape) and shape.is_top for shape in (found, wanted)):
         return UNKNOWN_RELATION
-    return conjunction(*map(eq, shape, dims)) if len(shape) == len(dims) else FALSE
+    return conjunction(*map(eq, found, wanted)) if len(found) == len(wanted) else FALSE
+
+
+def require_one_way(op: Op, name: str, target: Shape, whose: str, *, instead: Relation = FALSE) -> None:
+    """Require that an input broadcasts to the shape of something else, which it never enlarges."""
+    shape = op.tensor(name).shape
+    if shape.is_top or target.is_top:
+        op.may_fail(f"{name} must broadcast to {whose}")
+        return
+    if len(shape) > len(target):
+        op.require(instead, f"{name} must not have more axes than {whose}", found=shape)
+    for axis, (dim, size) in enumerate(zip(reversed(shape.dims), reversed(target.dims), strict=False), start=1):
+        op.require(
+            disjunction(eq(dim, size), eq(dim, 1), instead), f"dim {-axis} of {name} must be 1 or that of {whose}"
+        )
 
 
 def has_rank(shape: Shape, *ranks: int) -> Relation:
@@ -86,18 +127,124 @@ def documents_exclude(op: Op, reason: str) -> None:
     if op.semantics == RUNTIME:
         op.may_fail(reason, at_load=True)
     else:
-        op.require(FALSE, reason, by="onnx")
+        op.reject(reason, by="onnx")
 
 
 def known_text(op: Op, name: str, known: Collection[str]) -> None:
     """The node may fail unless a text attribute is left out or one of these."""
     value = op.string(name)
-    if value is not None and value not in known:
-        op.may_fail(f"{name} must be known, found {value!r}")
+    op.may_fail(f"{name} must be known, found {value!r}", unless=value is None or value in known)
 
 
 def required_text(op: Op, name: str, known: Collection[str]) -> None:
     """onnxruntime refuses a text attribute that is none of these."""
     value = op.string(name)
     if value is not None and value not in known:
-        op.require(FALSE, f"{name} must be one of {', '.join(known)}, found {value!r}", by="undocumented")
+        op.reject(f"{name} must be one of {', '.join(known)}, found {value!r}", by="undocumented")
+
+
+# Agreement of inputs
+
+
+def require_like(op: Op, name: str, other: str) -> None:
+    """Require the shape of the other input, if this one is given."""
+    if not op.has(name):
+        return
+    shape, wanted = op.tensor(name).shape, op.tensor(other).shape
+    if shape.is_top or wanted.is_top:
+        op.may_fail(f"{name} must have the shape of {other}")
+        return
+    if len(shape) != len(wanted):
+        op.reject(f"{name} must have the rank of {other}, found shapes {shape} and {wanted}")
+    for axis, (found, dim) in enumerate(zip(shape, wanted, strict=True)):
+        op.require_equal(found, dim, f"dim {axis} of {name} must equal that of {other}")
+
+
+def require_form(op: Op, name: str, reason: str, *forms: Sequence[Dim | int]) -> None:
+    """Require one of these shapes of the input, if it is given."""
+    if not op.has(name):
+        return
+    shape = op.tensor(name).shape
+    if shape.is_top:
+        op.may_fail(reason)
+    else:
+        op.require(disjunction(*(same_dims(shape, form) for form in forms)), reason, found=shape)
+
+
+def require_together(op: Op, *names: str) -> bool:
+    """All of these inputs are given, or none of them; True if they are."""
+    missing = [name for name in names if not op.has(name)]
+    if missing and len(missing) < len(names):
+        op.reject(f"{' and '.join(names)} must be given together, but {missing[0]} is missing")
+    return not missing
+
+
+def require_offsets(op: Op, name: str, tokens: Dim, *, least: int = 0) -> Dim:
+    """Require offsets that split the tokens into rows, each of `least` tokens or more; the number of rows."""
+    (bounds,) = op.sizes(name, 1)
+    op.require(ge(bounds, 2), f"{name} must have 2 elements or more")
+    offsets, reason = op.integers(name), f"the rows of {name} must cover the tokens"
+    if not offsets:
+        op.may_fail(reason)
+    else:
+        steps = [ge(b, a + least) for a, b in pairwise(offsets)]
+        op.require(conjunction(eq(offsets[0], 0), eq(offsets[-1], tokens), *steps), reason)
+    return as_size(bounds - 1)
+
+
+def require_captures(op: Op, batch: Dim) -> int:
+    """Require counts of captured states exactly if there is room for them; the room."""
+    capacity = op.integer("state_update_capacity", 0)
+    if capacity < 0 or bool(capacity) != op.has("capture_count"):
+        op.reject("capture_count must be given exactly if state_update_capacity is positive")
+    op.require_dims("capture_count", batch)
+    return capacity
+
+
+def first_known(*dims: Dim) -> Dim:
+    """The first of several equal dims that is known; the first one if none is."""
+    return next((dim for dim in dims if not dim.is_unknown), dims[0])
+
+
+def scalar_size(op: Op, name: str) -> Dim:
+    """The number in a scalar input, as a size."""
+    require_scalar(op, name)
+    return one_integer(op, name)
+
+
+def one_integer(op: Op, name: str) -> Dim:
+    """The only element of an input, as a size."""
+    found = op.integers(name)
+    return as_size(found[0]) if found is not None and len(found) == 1 else UNKNOWN_SIZE
+
+
+def head_size(op: Op, hidden: Dim, heads: int, *rows: Dim) -> Dim:
+    """The size of each head of a hidden size, which kernels do not split if one of the sizes `rows` is 0."""
+    no_rows = [eq(size, 0) for size in rows]
+    splits = disjunction(divisible(hidden, heads), *no_rows)
+    op.require(splits, f"the hidden size must divide into {heads} heads", found=hidden)
+    return hidden // heads
+
+
+def require_heads(op: Op, name: str, width: Dim, heads: int, *rows: Dim) -> None:
+    """Require an input to split into heads that are not empty, unless one of the sizes `rows` is 0."""
+    splits = divisible(width, heads) & ge(width, 1)
+    no_rows = [eq(size, 0) for size in rows]
+    op.require(disjunction(splits, *no_rows), f"{name} must divide into {heads} heads that are not empty")
+
+
+def packed_head_size(op: Op, hidden: Dim, heads: int, groups: int) -> Dim:
+    """The size of a head of the query, which also holds keys and values if no key is given."""
+    return head_size(op, hidden, heads if op.has("key") else heads + 2 * groups)
+
+
+def of_attribute(op: Op, name: str, choices: Sequence[str], default: str) -> str:
+    """A string attribute that must be one of these."""
+    value = op.string(name, default)
+    op.reject(f"{name} must be one of {', '.join(choices)}", unless=value in choices, found=repr(value))
+    return value
+
+
+def kept(op: Op, name: str, rank: int) -> Tensor:
+    """A state of this rank that the operator updates and returns with the same shape and type."""
+    return of_dims(op.dtype(name), *op.sizes(name, rank))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, divisible, eq, ge, le
+from absint.lattices.logic.relation import divisible, eq, ge, le
 from absint.lattices.logic.truth import YES
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, product
@@ -13,7 +13,7 @@ from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.normal import exact_quotient, floordiv, maximum
 from absint.lattices.terms.polynomials import nonneg
 from absint.lattices.value import Tensor
-from absint.transfer.conditions import filled, not_empty, one_value, same_dims
+from absint.transfer.conditions import filled, not_empty, one_value, require_one_value
 from absint.transfer.op import Op, as_size
 from absint.transfer.rule import rule
 from absint.transfer.semantics import ONNX
@@ -23,62 +23,50 @@ from absint.transfer.window import CONVOLUTIONS, Window, kernel_of, pooled, slid
 @rule("Conv", "X W B -> Y", complete=True)
 def conv(op: Op) -> Tensor:
     """N, M and the positions of the window: X (N, C, ...) with W (M, C/group, kernel...)."""
-    x, w, bias = op.tensor("X"), op.tensor("W"), op.optional("B")
-    if bias is None:
-        return Tensor(op.same_dtype(x.dtype, w.dtype), conv_shape(op, x.shape, w.shape, None))
-    return Tensor(op.same_dtype(x.dtype, w.dtype, bias.dtype), conv_shape(op, x.shape, w.shape, bias.shape))
+    shape = conv_shape(op, op.tensor("X").shape, op.tensor("W").shape)
+    return Tensor(op.common_dtype("X", "W", "B"), shape)
 
 
 @rule("ConvInteger", "x w x_zero_point w_zero_point -> y", complete=True)
 def conv_integer(op: Op) -> Tensor:
     """Conv of 8-bit integers, accumulated in int32."""
     w = op.tensor("w").shape
-    _require_parameter(op, "x_zero_point")
-    _require_parameter(op, "w_zero_point", w)
+    require_one_value(op, "x_zero_point")
+    require_one_value(op, "w_zero_point", each=_filters(w), what="output channel")
     if op.has("w_zero_point"):
         op.require(one_value(op.tensor("w_zero_point").shape), "onnxruntime needs one w_zero_point", by="onnxruntime")
-    return Tensor(DType.INT32, conv_shape(op, op.tensor("x").shape, w, None))
-
-
-def _require_parameter(op: Op, name: str, w: Shape | None = None) -> None:
-    """Require one value, or one for each output channel of the weights."""
-    if op.has(name):
-        shape = op.tensor(name).shape
-        instead = [] if w is None else [UNKNOWN_RELATION if w.is_top else same_dims(shape, w[:1])]
-        either = "" if w is None else " or one for each output channel"
-        op.require(one_value(shape, *instead), f"{name} must be one value{either}")
+    return Tensor(DType.INT32, conv_shape(op, op.tensor("x").shape, w))
 
 
 @rule("QLinearConv", "x x_scale x_zero_point w w_scale w_zero_point y_scale y_zero_point B -> y", complete=True)
 def qlinear_conv(op: Op) -> Tensor:
     """Conv of quantised tensors, quantised again to the type of y_zero_point."""
-    bias = op.optional("B")
-    for name in ("x_scale", "x_zero_point", "y_scale", "y_zero_point"):
-        _require_parameter(op, name)
+    require_one_value(op, "x_scale", "x_zero_point", "y_scale", "y_zero_point")
     w = op.tensor("w").shape
-    for name in ("w_scale", "w_zero_point"):
-        _require_parameter(op, name, w)
+    require_one_value(op, "w_scale", "w_zero_point", each=_filters(w), what="output channel")
     not_empty(op, "onnxruntime may crash on zero points of no channels", op.tensor("w_zero_point").shape)
-    shape = conv_shape(op, op.tensor("x").shape, w, None if bias is None else bias.shape)
-    return Tensor(op.dtype("y_zero_point"), shape)
+    return Tensor(op.dtype("y_zero_point"), conv_shape(op, op.tensor("x").shape, w))
+
+
+def _filters(w: Shape) -> Dim:
+    return w[0] if w.rank else UNKNOWN_SIZE
 
 
 @rule("DeformConv", "X W offset B mask -> Y", complete=True)
 def deform_conv(op: Op) -> Tensor:
     """Conv whose window samples at learned offsets: the shape is that of Conv."""
-    x, w, bias, groups = op.tensor("X").shape, op.tensor("W").shape, op.optional("B"), op.integer("offset_group", 1)
-    _check_deformed(op, groups)
+    x, w, groups = op.tensor("X").shape, op.tensor("W").shape, op.integer("offset_group", 1)
+    op.reject("group and offset_group must be positive", unless=min(groups, op.integer("group", 1)) > 0)
+    op.reject("pads must not be negative", unless=min(op.ints("pads") or [0]) >= 0, found=op.ints("pads"))
     # onnxruntime divides towards zero, as in a pool.
-    shape = conv_shape(op, x, w, None if bias is None else bias.shape, counts=pooled)
+    shape = conv_shape(op, x, w, counts=pooled)
     dtype = op.common_dtype("X", "W", "offset")
     if shape.is_top:
         op.may_fail("offset and mask must fit the window")
         return Tensor(dtype, shape)
     rank = len(shape)
-    if rank < 3:
-        op.reject(f"X must have a spatial axis, found shape {x}")
-    if rank != 4:
-        op.require(FALSE, "onnxruntime needs two spatial axes", by="onnxruntime")
+    op.reject("X must have a spatial axis", unless=rank >= 3, found=x)
+    op.reject("onnxruntime needs two spatial axes", unless=rank == 4, by="onnxruntime")
     _, channels, *spatial = (UNKNOWN_SIZE,) * rank if x.is_top else x.dims
     op.require(divisible(channels, groups), "channels of X must be a multiple of offset_group")
     kernel = kernel_of(op, None if w.is_top else w[2:]) or ()
@@ -95,31 +83,19 @@ def deform_conv(op: Op) -> Tensor:
     return Tensor(dtype, shape)
 
 
-def _check_deformed(op: Op, groups: int) -> None:
-    if min(groups, op.integer("group", 1)) <= 0:
-        op.reject("group and offset_group must be positive")
-    if min(op.ints("pads") or [0]) < 0:
-        op.reject(f"pads must not be negative, found {op.ints('pads')}")
-
-
 def _require_places(op: Op, name: str, output: Shape, channels: Dim) -> None:
     """Require so many channels of an input, and its other sizes as those of the output."""
-    given = op.tensor(name).shape
-    op.require_rank(given, len(output), name)
     batch, _, *spatial = output
-    for axis, size in enumerate((batch, channels, *spatial)):
-        op.require_equal(
-            UNKNOWN_SIZE if given.is_top else given[axis], size, f"axis {axis} of {name} must fit the window"
-        )
+    for axis, (given, size) in enumerate(zip(op.sizes(name, len(output)), (batch, channels, *spatial), strict=True)):
+        op.require_equal(given, size, f"axis {axis} of {name} must fit the window")
 
 
 def _parts(op: Op, x: Shape, w: Shape) -> tuple[Sequence[Dim], Sequence[Dim], Sequence[Dim]] | None:
     """The dims of x and of w, and the kernel; None if their number is unknown."""
     group = op.integer("group", 1)
-    if group == 0:
-        op.reject("group must be positive, found 0")
+    op.reject("group must be positive, found 0", unless=group != 0)
     if group < 0:  # it fits no channels; onnxruntime does not check it further
-        op.require(FALSE, f"group must be positive, found {group}", by="onnx")
+        op.reject(f"group must be positive, found {group}", by="onnx")
     kernel = kernel_of(op, None if w.is_top else w[2:])
     rank = _rank(op, x, w, kernel)
     if rank is None or kernel is None:
@@ -129,9 +105,7 @@ def _parts(op: Op, x: Shape, w: Shape) -> tuple[Sequence[Dim], Sequence[Dim], Se
     return unknown if x.is_top else x.dims, unknown if w.is_top else w.dims, kernel
 
 
-def conv_shape(
-    op: Op, x: Shape, w: Shape, bias: Shape | None, *, counts: Callable[[Op, Dim, Window, int], Dim] = slides
-) -> Shape:
+def conv_shape(op: Op, x: Shape, w: Shape, *, counts: Callable[[Op, Dim, Window, int], Dim] = slides) -> Shape:
     """The output shape of a convolution of x with the weights w, requirements stated. `counts` gives the number of the
     window's positions on an axis.
     """
@@ -140,8 +114,7 @@ def conv_shape(
         return TOP_SHAPE
     (batch, channels, *spatial), (outputs, inputs, *_), kernel = parts
     _require_channels(op, channels, inputs, outputs, group)
-    if bias is not None:
-        outputs = _with_bias(op, bias, outputs)
+    outputs = _with_bias(op, outputs)
     sizes = [counts(op, spatial[axis], window, axis) for axis, window in enumerate(_windows(op, kernel))]
     return shape_of((batch, outputs, *sizes))
 
@@ -158,10 +131,8 @@ def _rank(op: Op, x: Shape, w: Shape, kernel: Sequence[Dim] | None) -> int | Non
         )
     rank = found.pop()
     assert rank is not None
-    if rank < 2:
-        op.reject(f"X must have rank 3 or more, found {x}")
-    if rank == 2:
-        op.require(FALSE, "X must have a spatial axis", by="undocumented")
+    op.reject("X must have rank 3 or more", unless=rank >= 2, found=x)
+    op.reject("X must have a spatial axis", unless=rank != 2, by="undocumented")
     return rank
 
 
@@ -180,7 +151,7 @@ def _windows(op: Op, kernel: Sequence[Dim]) -> list[Window]:
         if window.before < 0 or window.after < 0:
             op.may_fail(f"pads must not be negative, found {op.ints('pads')}", at_load=True)
         if window.same and window.dilation != 1 and op.name in CONVOLUTIONS:
-            op.require(FALSE, "onnxruntime needs dilations of 1 with SAME padding", by="onnxruntime")
+            op.reject("onnxruntime needs dilations of 1 with SAME padding", by="onnxruntime")
     return found
 
 
@@ -194,10 +165,11 @@ def _require_channels(op: Op, channels: Dim, inputs: Dim, outputs: Dim, group: i
         op.require(divisible(outputs, group), "output channels must be a multiple of group")
 
 
-def _with_bias(op: Op, bias: Shape, outputs: Dim) -> Dim:
+def _with_bias(op: Op, outputs: Dim) -> Dim:
     """The output channels, from the bias if only it has them."""
-    op.require_rank(bias, 1, "B")
-    count = UNKNOWN_SIZE if bias.is_top else bias[0]
+    if "B" not in op.rule.places or not op.has("B"):
+        return outputs
+    (count,) = op.sizes("B", 1)
     op.require_equal(count, outputs, "B must have one value for each output channel")
     return count if outputs.is_unknown else outputs
 
@@ -214,9 +186,7 @@ def conv_transpose(op: Op) -> Tensor:
     op.require_equal(channels, inputs, "channels of X must equal those of W")
     op.require(divisible(channels, group), "channels must be a multiple of group")
     outputs = outputs * group
-    bias = op.optional("B")
-    if bias is not None:
-        outputs = _with_bias(op, bias.shape, outputs)
+    outputs = _with_bias(op, outputs)
     return Tensor(dtype, shape_of((batch, outputs, *_transposed(op, spatial, _windows(op, kernel)))))
 
 
@@ -281,35 +251,33 @@ def _grown(size: Dim, window: Window, extra: int) -> Dim:
 
 def _output_padding(op: Op, found: Sequence[Window]) -> list[int]:
     extra = values_of(op, "output_padding") or [0] * len(found)
-    if len(extra) != len(found):
-        op.reject(f"output_padding must have {len(found)} values, found {len(extra)}")
+    op.reject(f"output_padding must have {len(found)} values", unless=len(extra) == len(found), found=len(extra))
     for value, window in zip(extra, found, strict=True):
         if not 0 <= value < max(window.stride, window.dilation):
             op.reject(f"output_padding must be from 0 to below stride or dilation, found {value}")
         if value >= window.stride:
-            op.require(FALSE, "onnxruntime needs an output_padding below the stride", by="onnxruntime")
+            op.reject("onnxruntime needs an output_padding below the stride", by="onnxruntime")
     return extra
 
 
 @rule("Col2Im", "input image_shape block_shape -> output", complete=True)
 def col2im(op: Op) -> Tensor:
     """Columns (N, C * prod(block), L) summed back into an image (N, C, image...)."""
-    columns = op.tensor("input")
-    op.require_rank(columns.shape, 3, "input")
+    batch, rows, length = op.sizes("input", 3)
+    dtype = op.dtype("input")
     for name in ("image_shape", "block_shape"):
         op.require_rank(op.tensor(name).shape, 1, name)
     image, block = op.integers("image_shape"), op.integers("block_shape")
     if image is None and block is None:
         op.may_fail("the block must fit the image")
-        return Tensor(columns.dtype)
+        return Tensor(dtype)
     rank = len(image if image is not None else block or ())
     image = image if image is not None else [UNKNOWN_SIZE] * rank
     block = block if block is not None else [UNKNOWN_SIZE] * rank
     if len(image) != len(block):
         op.reject(f"image_shape and block_shape must have the same length, found {len(image)} and {len(block)}")
-    batch, rows, length = columns.shape.dims if not columns.shape.is_top else (UNKNOWN_SIZE,) * 3
     if not rank:
-        op.require(FALSE, "onnxruntime needs an axis of the image", by="onnxruntime")
+        op.reject("onnxruntime needs an axis of the image", by="onnxruntime")
     sizes = [as_size(d) for d in image]
     for size in image:
         op.require(ge(size, 0), "image sizes must not be negative")
@@ -319,9 +287,9 @@ def col2im(op: Op) -> Tensor:
         op.require(ge(size, 1), "block sizes must be positive")
     if not all(op.never_empty(size) for size in block if isinstance(size, Expr)):
         op.may_fail("the block must fit the image")
-        return Tensor(columns.dtype, shape_of((batch, UNKNOWN_SIZE, *sizes)))
+        return Tensor(dtype, shape_of((batch, UNKNOWN_SIZE, *sizes)))
     _require_columns(op, rows, length, sizes, block)
-    return Tensor(columns.dtype, shape_of((batch, _channels(op, rows, product(block)), *sizes)))
+    return Tensor(dtype, shape_of((batch, _channels(op, rows, product(block)), *sizes)))
 
 
 def _require_columns(op: Op, rows: Dim, length: Dim, image: Sequence[Dim], block: Sequence[Dim]) -> None:

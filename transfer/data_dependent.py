@@ -19,24 +19,15 @@ from absint.transfer.rule import rule
 
 @rule(
     "NonMaxSuppression",
-    "boxes scores max_output_boxes_per_class iou_threshold score_threshold -> selected_indices",
+    "boxes[B, N, C] scores[B, K, N] max_output_boxes_per_class iou_threshold score_threshold -> selected_indices",
     complete=True,
 )
-def non_max_suppression(op: Op) -> Tensor:
+def non_max_suppression(op: Op, B: Dim, N: Dim, C: Dim, K: Dim) -> Tensor:
     """(batch, class, box) of each box that survives: at most `max_output` of each batch and class."""
-    boxes, scores = op.tensor("boxes").shape, op.tensor("scores").shape
     op.flag("center_point_box")
-    op.require_rank(boxes, 3, "boxes")
-    op.require_rank(scores, 3, "scores")
-    if boxes.is_top or scores.is_top:
-        op.may_fail("boxes and scores must fit")
-    if not boxes.is_top:
-        op.require_equal(boxes[2], 4, "a box must have four coordinates")
-    if not (boxes.is_top or scores.is_top):
-        op.require_equal(boxes[0], scores[0], "boxes and scores must agree on the batch")
-        op.require_equal(boxes[1], scores[2], "boxes and scores must agree on the number of boxes")
+    op.require_equal(C, 4, "a box must have four coordinates")
     _require_threshold(op)
-    return Tensor(DType.INT64, shape_of((_selected(op, boxes, scores), const(3))))
+    return Tensor(DType.INT64, shape_of((_selected(op, B, K, N), const(3))))
 
 
 def _require_threshold(op: Op) -> None:
@@ -51,7 +42,7 @@ def _require_threshold(op: Op) -> None:
         op.reject(f"iou_threshold must be between 0 and 1, found {float(value):g}")
 
 
-def _selected(op: Op, boxes: Shape, scores: Shape) -> Dim:
+def _selected(op: Op, batch: Dim, classes: Dim, boxes: Dim) -> Dim:
     """The number of results; 0 if no maximum is given."""
     limit: Dim = ZERO_EXPR
     if op.has("max_output_boxes_per_class"):
@@ -60,9 +51,8 @@ def _selected(op: Op, boxes: Shape, scores: Shape) -> Dim:
     if limit is ZERO_EXPR:
         return ZERO_EXPR
     count = op.fresh("selected")
-    if not (boxes.is_top or scores.is_top):
-        spatial = minimum(limit, boxes[1]) if isinstance(limit, Expr) else boxes[1]
-        op.define(le(count, boxes[0] * scores[1] * spatial), "no more boxes than requested, nor than exist")
+    most = minimum(limit, boxes) if isinstance(limit, Expr) and isinstance(boxes, Expr) else boxes
+    op.define(le(count, batch * classes * most), "no more boxes than requested, nor than exist")
     return count
 
 
@@ -78,8 +68,7 @@ def string_normalizer(op: Op) -> Tensor:
         return Tensor(DType.STRING)
     if len(shape) == 2:
         op.require_equal(shape[0], 1, "X of rank 2 must have one row")
-        if shape[0] is not ONE_EXPR:
-            op.may_fail("the rows of X must be known to be one", at_load=True)
+        op.may_fail("the rows of X must be known to be one", unless=shape[0] is ONE_EXPR, at_load=True)
     op.require(ge(shape[-1], 1), "onnxruntime needs a string", by="onnxruntime")
     words = maximum(shape[-1], 1)
     if not op.attributes.get("stopwords"):
@@ -95,8 +84,7 @@ def tf_idf_vectorizer(op: Op) -> Tensor:
     indexes = op.ints("ngram_indexes")
     if not indexes:
         op.reject("attribute ngram_indexes must hold values")
-    if not _is_pool(op, indexes):
-        op.may_fail("the attributes must list n-grams of the type of X")
+    op.may_fail("the attributes must list n-grams of the type of X", unless=_is_pool(op, indexes))
     shape, columns = op.tensor("X").shape, const(max(indexes) + 1)
     op.require(has_rank(shape, 0, 1, 2), "X must have rank 1 or 2", found=shape)
     if shape.is_top:

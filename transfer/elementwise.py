@@ -6,13 +6,13 @@ from typing import Final
 
 from absint.lattices.contents import OPAQUE, Contents, Element
 from absint.lattices.dtype import DTYPES, DType
-from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, Relation
+from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, Relation, conjunction, eq
 from absint.lattices.ramp import NO_RAMPS
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import UNKNOWN_DIM, ZERO_EXPR
 from absint.lattices.terms.normal import Real, ceildiv
 from absint.lattices.value import Tensor, Value
-from absint.transfer.conditions import one_value, same_dims, single
+from absint.transfer.conditions import one_value, require_scalar, same_dims
 from absint.transfer.elements import arithmetic as ar
 from absint.transfer.elements.arithmetic import Unary
 from absint.transfer.elements.conversion import bitwise_not, cast, type_attribute
@@ -106,7 +106,9 @@ def dropout(op: Op) -> tuple[Tensor, Tensor]:
     for name in ("ratio", "training_mode"):
         if op.has(name) and op.tensor(name).shape.rank:
             op.may_fail(f"{name} must be a scalar, found shape {op.tensor(name).shape}", at_load=True)
-    single(op, "training_mode")
+    if op.has("training_mode"):
+        fits = one_value(op.tensor("training_mode").shape)
+        op.may_fail("onnxruntime needs training_mode to be one value", unless=fits)
     modes = op.block("training_mode")
     known = modes is not None and modes.elements == (FALSE,)
     training = op.has("training_mode") and not known
@@ -122,24 +124,11 @@ def _is_probability(element: Element) -> bool:
     return value is not None and 0 <= value < 1
 
 
-def require_scalar(op: Op, name: str) -> None:
-    """Require a scalar; a vector of one element passes for one in onnxruntime."""
-    shape = op.tensor(name).shape
-    if shape.is_top:
-        op.may_fail(f"{name} must be a scalar")
-    elif len(shape) > 1:
-        op.reject(f"{name} must be a scalar, found shape {shape}")
-    elif len(shape) == 1:
-        op.require_equal(shape[0], 1, f"{name} must be a scalar")
-
-
 def require_single(op: Op, name: str) -> None:
     """Require one element, whatever the rank."""
     shape = op.tensor(name).shape
-    if shape.is_top:
-        op.may_fail(f"{name} must have one element")
-    for size in () if shape.is_top else shape:
-        op.require_equal(size, 1, f"{name} must have one element")
+    alone = UNKNOWN_RELATION if shape.is_top else conjunction(*(eq(size, 1) for size in shape))
+    op.require(alone, f"{name} must have one element", found=shape)
 
 
 @rule("Clip", "X -> Y", until=10, complete=True, elements=True, starred=True)
@@ -163,16 +152,13 @@ def _end_of_type(dtype: DType, value: float) -> Element:
 def clip(op: Op) -> Tensor:
     """min(max(x, min), max) of each element."""
     x = op.tensor("X")
-    for name in ("min", "max"):
-        if op.has(name):
-            require_scalar(op, name)
-            if op.semantics == ONNX:
-                op.require_rank(op.tensor(name).shape, 0, name)
+    for name in filter(op.has, ("min", "max")):
+        require_scalar(op, name)
+        if op.semantics == ONNX:
+            op.require_rank(op.tensor(name).shape, 0, name)
     x = Tensor(op.common_dtype("X", "min", "max"), x.shape, x.contents)
     if x.dtype is DType.BFLOAT16 and op.version < 16 and (op.has("min") or op.has("max")):
-        op.require(
-            FALSE, "onnxruntime runs a function with a Where, which takes no BFLOAT16 before opset 16", by="onnxruntime"
-        )
+        op.reject("onnxruntime runs a function with a Where, which takes no BFLOAT16 before opset 16", by="onnxruntime")
     return _clipped(op, x, _end(op, "min"), _end(op, "max"))
 
 
@@ -218,8 +204,7 @@ def _converted(op: Op, target: DType) -> Tensor:
         op.may_fail("onnxruntime may end the process where it casts FLOAT16 to UINT2", by="onnxruntime")
     if op.integer("saturate", 1) not in (0, 1):
         return Tensor(target, x.shape)  # onnxruntime writes nothing: the elements are uninitialised memory
-    if x.dtype in (DType.STRING, DType.UNDEFINED):
-        op.may_fail("every string must be a number")
+    op.may_fail("every string must be a number", unless=x.dtype not in (DType.STRING, DType.UNDEFINED))
     if x.contents is None or target is DType.UNDEFINED:
         return Tensor(target, x.shape, ramps=within(target, x.ramps, x.shape) if x.dtype.is_integer else NO_RAMPS)
     return Tensor(target, x.shape, pointwise([x], x.shape, lambda e: cast(op, x.dtype, target, e)))
@@ -268,8 +253,7 @@ def dequantize_linear(op: Op) -> Tensor:
     _require_parameters(op, x.shape, "x_scale", "x_zero_point")
     given = op.integer("output_dtype", 0)
     dtype = type_attribute(op, "output_dtype") if given else op.dtype("x_scale")
-    if dtype is not op.dtype("x_scale"):
-        op.may_fail("output_dtype must be the type of x_scale")
+    op.may_fail("output_dtype must be the type of x_scale", unless=dtype is op.dtype("x_scale"))
     return Tensor(dtype, x.shape)
 
 
@@ -288,8 +272,7 @@ def _require_parameters(op: Op, x: Shape, scale_name: str, zero_point_name: str)
     Before opset 13 the specification allows one value only, but onnxruntime takes a vector along axis 1 too.
     """
     scale, block = op.tensor(scale_name).shape, op.integer("block_size", 0)
-    if block < 0:
-        op.reject(f"block_size must be positive, found {block}")
+    op.reject("block_size must be positive", unless=block >= 0, found=block)
     one = one_value(scale)
     if op.version < 13 and op.semantics == ONNX:
         op.require(one, f"{scale_name} must be one value before opset 13")

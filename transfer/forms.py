@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import wraps
 from inspect import signature
 from operator import add, floordiv, itemgetter, mod, mul, sub
@@ -79,8 +79,7 @@ class Formal:
             tail = last_dims(shape)[-after:] if after else ()
             op.may_fail(f"{self.name} must have rank {least} or more")
             return TOP_SHAPE, (*[UNKNOWN_SIZE] * (least - len(tail)), *tail)
-        if shape.rank < least:
-            op.reject(f"{self.name} must have rank {least} or more, found shape {shape}")
+        op.reject(f"{self.name} must have rank {least} or more", unless=shape.rank >= least, found=shape)
         end = shape.rank - after
         return shape_of(shape.dims[self.before : end]), (*shape.dims[: self.before], *shape.dims[end:])
 
@@ -165,16 +164,6 @@ def _alike(op: Op, one: tuple[str, Shape], other: tuple[str, Shape]) -> tuple[st
 # Reading
 
 
-@record()
-class _Text:
-    """A formal as it is written."""
-
-    name: str
-    dtype: str
-    dims: str | None
-    mark: str
-
-
 _FORMAL: Final = re.compile(r"\s*([^\W\d]\w*)(?::([\w&?]+))?(?:\[([^\]]*)\])?([*?]?)(?=\s|$)")
 _TYPES: Final = {dtype.name.lower(): dtype for dtype in DType} | {"?": DType.UNDEFINED, "": DType.UNDEFINED}
 _OPERATIONS: Final[Mapping[type[ast.operator], Callable[[Dim, Dim], Dim]]] = {
@@ -198,30 +187,31 @@ def form_of(text: str) -> Form:
     return Form(inputs, outputs, given, dims, attributes, fresh, "[" in text or ":" in text)
 
 
-def _formals(text: str, form: str) -> Sequence[_Text]:
-    found, at = [], 0
+def _formals(text: str, form: str) -> Iterator[re.Match[str]]:
+    """The formals of one side as they are written: name, type, dims and mark."""
+    at = 0
     while text[at:].strip():
         match = _FORMAL.match(text, at)
         if match is None:
             raise RuleError(f"form {form!r}: {text[at:].strip()!r} must begin with an input or output, as X[N, M]")
-        found.append(_Text(match[1], match[2] or "", match[3], match[4]))
+        yield match
         at = match.end()
-    return found
 
 
-def _formal(found: _Text, form: str, names: dict[str, None], inputs: Sequence[Formal]) -> Formal:
-    texts = [part.strip() for part in (found.dims or "").split(",")] if (found.dims or "").strip() else []
+def _formal(written: re.Match[str], form: str, names: dict[str, None], inputs: Sequence[Formal]) -> Formal:
+    name, kind, dims, mark = written.groups()
+    texts = [part.strip() for part in dims.split(",")] if dims and dims.strip() else []
     starred = "..." in texts
     before = texts.index("...") if starred else len(texts)
     texts = texts[:before] + texts[before + 1 :]
-    name = found.name + found.mark * (found.mark == "*")
+    name += mark * (mark == "*")
     axes = tuple([_axis(part, f"dim {at} of {name}", form, names) for at, part in enumerate(texts)])
     key, is_named = (*texts[:before], *["..."] * starred, *texts[before:]), all(axis.name for axis in axes)
-    typed = tuple(found.dtype.split("&")) if found.dtype else tuple(formal.name for formal in inputs[:1])
-    dtype = None if {*typed} <= {formal.name for formal in inputs} and typed else _TYPES.get(found.dtype)
-    if found.dtype and dtype is None and not {*typed} <= {formal.name for formal in inputs}:
-        raise RuleError(f"form {form!r}: {found.dtype!r} must be a type, or inputs joined by &")
-    return Formal(name, found.mark == "?", found.dims is not None, starred, before, axes, dtype, typed, key, is_named)
+    typed = tuple(kind.split("&")) if kind else tuple(formal.name for formal in inputs[:1])
+    dtype = None if {*typed} <= {formal.name for formal in inputs} and typed else _TYPES.get(kind or "")
+    if kind and dtype is None and not {*typed} <= {formal.name for formal in inputs}:
+        raise RuleError(f"form {form!r}: {kind!r} must be a type, or inputs joined by &")
+    return Formal(name, mark == "?", dims is not None, starred, before, axes, dtype, typed, key, is_named)
 
 
 def _axis(text: str, where: str, form: str, names: dict[str, None]) -> Axis:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import product as product_of
 from typing import Final
 
@@ -14,20 +14,9 @@ from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.starred import dims_of_rank, place, spliced
 from absint.lattices.terms.expr import ZERO_EXPR, Dim, Expr, product
 from absint.lattices.value import Tensor
+from absint.transfer import indexing
 from absint.transfer.elements import arithmetic
 from absint.transfer.elements.folding import elements_of, fill_of
-from absint.transfer.indexing import (
-    IN_RANGE,
-    choose,
-    constant_of,
-    positions_of,
-    reach,
-    require_cover,
-    require_in_range,
-    require_tuples,
-    tuple_length,
-    within_axis,
-)
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
 
@@ -39,7 +28,7 @@ def gather(op: Op) -> Tensor:
     if data.shape.is_top:
         return Tensor(dtype, _gathered_of_any_rank(op, data.shape, indices), fill_of(data))
     axis = op.axis(op.integer("axis", 0), len(data.shape))
-    require_in_range(op, indices, data.shape[axis])
+    indexing.require_in_range(op, indices, data.shape[axis])
     if indices.shape.is_top:
         shape = spliced(data.shape[:axis], indices.shape, data.shape[axis + 1 :])
         return Tensor(dtype, shape, fill_of(data))
@@ -54,7 +43,7 @@ def _gathered_of_any_rank(op: Op, data: Shape, indices: Tensor) -> Shape:
     if at is None or data.variable is None or indices.shape.rank is None:
         op.may_fail("every index must lie within the axis")
         return TOP_SHAPE
-    require_in_range(op, indices, data.known[at])
+    indexing.require_in_range(op, indices, data.known[at])
     if axis >= 0:
         return Shape.starred(data.variable, (*data.head[:at], *indices.shape, *data.head[at + 1 :]), data.tail)
     at -= len(data.head)
@@ -67,12 +56,14 @@ def _gathered(op: Op, shape: Shape, axis: int) -> Contents | None:
     if x.contents is None or sizes is None:
         return None
     if len(x.shape) == 1 and not x.contents.is_fill and known is not None and not known.is_fill:
-        return Contents.of(sizes, [choose(x.contents.elements, index) for index in known.elements])
+        return Contents.of(sizes, [indexing.choose(x.contents.elements, index) for index in known.elements])
     data, indices = op.block("data"), elements_of(op.tensor("indices"))
     if data is None or indices is None or not is_small(sizes):
         return None
     rows = data.lanes(axis)
-    return Contents.of(sizes, [choose(lane, index) for row in rows for index in indices.elements for lane in row])
+    return Contents.of(
+        sizes, [indexing.choose(lane, index) for row in rows for index in indices.elements for lane in row]
+    )
 
 
 @rule("GatherElements", "data indices -> Y", complete=True, elements=True, starred=True)
@@ -81,10 +72,10 @@ def gather_elements(op: Op) -> Tensor:
     data, indices, dtype = op.tensor("data"), op.tensor("indices"), op.dtype("data")
     shape, axis = _same_rank(op, data, indices)
     if axis is None:
-        op.may_fail(IN_RANGE)
+        op.may_fail(indexing.IN_RANGE)
         return Tensor(dtype, shape, fill_of(data))
-    require_cover(op, data.shape, indices.shape, axis)
-    require_in_range(op, indices, data.shape[axis])
+    indexing.require_cover(op, data.shape, indices.shape, axis)
+    indexing.require_in_range(op, indices, data.shape[axis])
     return Tensor(dtype, shape, fill_of(data) or _gathered_elements(op, axis))
 
 
@@ -109,7 +100,7 @@ def _gathered_elements(op: Op, axis: int) -> Contents | None:
     data, indices = op.block("data"), op.block("indices")
     if data is None or indices is None:
         return None
-    return Contents.of(indices.shape, [choose(data.lane(at, axis), indices[at]) for at in indices.places()])
+    return Contents.of(indices.shape, [indexing.choose(data.lane(at, axis), indices[at]) for at in indices.places()])
 
 
 @rule("GatherND", "data indices -> Y", complete=True, elements=True)
@@ -117,9 +108,9 @@ def gather_nd(op: Op) -> Tensor:
     """Slices of the data at index tuples of length k: indices.shape[:-1] + data.shape[batch_dims+k:]."""
     data, indices, dtype = op.tensor("data"), op.tensor("indices"), op.dtype("data")
     batch = op.integer("batch_dims", 0)
-    indexed = tuple_length(op, data, indices, batch)
+    indexed = indexing.tuple_length(op, data, indices, batch)
     if indexed is None:
-        op.may_fail(IN_RANGE)
+        op.may_fail(indexing.IN_RANGE)
         return Tensor(dtype, contents=fill_of(data))
     shape = shape_of((*indices.shape[:-1], *data.shape[batch + indexed :]))
     _require_batch(op, data.shape, indices.shape, batch, shape)
@@ -128,15 +119,15 @@ def gather_nd(op: Op) -> Tensor:
     if known is None and reaches and UNKNOWN_RELATION not in reaches:
         nothing = eq(product((*indices.shape[:-1], *data.shape[batch + indexed :])), 0)
         for relation in reaches:
-            op.require(nothing | relation, IN_RANGE)
+            op.require(nothing | relation, indexing.IN_RANGE)
     elif known is None:
         for axis in range(batch, batch + indexed):
             _require_nonempty(op, indices, data.shape[axis], product((*data.shape[batch + indexed :],)))
         if indexed and indices.shape.size is not ZERO_EXPR:
-            inside = [within_axis(op, extent) for extent in data.shape[batch : batch + indexed]]
-            op.may_fail(IN_RANGE, unless=conjunction(*inside))
+            inside = [indexing.within_axis(op, extent) for extent in data.shape[batch : batch + indexed]]
+            op.may_fail(indexing.IN_RANGE, unless=conjunction(*inside))
     else:
-        require_tuples(op, known, data.shape[batch:], eq(product(data.shape[batch + indexed :]), 0))
+        indexing.require_tuples(op, known, data.shape[batch:], eq(product(data.shape[batch + indexed :]), 0))
     return Tensor(dtype, shape, fill_of(data) or (_gathered_tuples(op) if batch == 0 else None))
 
 
@@ -147,7 +138,7 @@ def _tuple_reaches(extents: Sequence[Dim], indices: Tensor) -> list[Relation]:
         ramps = (Ramp(ramps[0].base, ramps[0].steps[:-1]),)
     if len(ramps) != len(extents):
         return []
-    return [reach(ramp, sizes, extent) for ramp, extent in zip(ramps, extents, strict=True)]
+    return [indexing.reach(ramp, sizes, extent) for ramp, extent in zip(ramps, extents, strict=True)]
 
 
 def _require_batch(op: Op, data: Shape, indices: Shape, batch: int, result: Shape) -> None:
@@ -171,7 +162,7 @@ def _gathered_tuples(op: Op) -> Contents | None:
     data, indices = op.block("data"), op.block("indices")
     if data is None or indices is None:
         return None
-    found = positions_of(indices, data.shape)
+    found = indexing.positions_of(indices, data.shape)
     rest = data.shape[indices.shape[-1] :]
     if found is None or not is_small((*indices.shape[:-1], *rest)):
         return None
@@ -194,13 +185,13 @@ def scatter_elements(op: Op) -> Tensor:
         for at, (a, b) in enumerate(zip(indices.shape, updates.shape, strict=True)):
             op.require_equal(a, b, f"indices and updates must agree on axis {at}")
     if data.shape.is_top:
-        op.may_fail(IN_RANGE)
+        op.may_fail(indexing.IN_RANGE)
         return Tensor(dtype, Shape([None] * ranks[0]) if ranks else data.shape)
     if indices.shape.is_top or updates.shape.is_top:
-        op.may_fail(IN_RANGE)
+        op.may_fail(indexing.IN_RANGE)
         return Tensor(dtype, data.shape)
-    require_cover(op, data.shape, indices.shape, axis)
-    require_in_range(op, indices, data.shape[axis])
+    indexing.require_cover(op, data.shape, indices.shape, axis)
+    indexing.require_in_range(op, indices, data.shape[axis])
     return Tensor(dtype, data.shape, _scattered(op, axis))
 
 
@@ -211,7 +202,7 @@ def _scattered(op: Op, axis: int) -> Contents | None:
     extent = data.shape[axis]
     writes: list[tuple[tuple[int, ...], Element]] = []
     for at in indices.places():
-        index = constant_of(indices[at])
+        index = indexing.constant_of(indices[at])
         if index is None or not -extent <= index < extent:
             return None
         writes.append(((*at[:axis], index % extent, *at[axis + 1 :]), updates[at]))
@@ -245,46 +236,44 @@ def scatter_nd(op: Op) -> Tensor:
     """The data with slices written at index tuples; updates: indices.shape[:-1] + data.shape[k:]."""
     data, indices, updates = op.tensor("data"), op.tensor("indices"), op.tensor("updates")
     dtype = op.common_dtype("data", "updates")
-    if data.shape.rank == 0:
-        op.reject("data must have rank 1 or more, found a scalar")
-    indexed = tuple_length(op, data, indices)
+    op.reject("data must have rank 1 or more, found a scalar", unless=data.shape.rank != 0)
+    indexed = indexing.tuple_length(op, data, indices)
     if indexed is None and not (data.shape.is_top or indices.shape.is_top or updates.shape.is_top):
         # The ranks leave one length of an index tuple.
         indexed = len(indices.shape) - 1 + len(data.shape) - len(updates.shape)
         reason = f"an index tuple must leave slices of the rank that updates have, {len(updates.shape)}"
-        if not 0 <= indexed <= len(data.shape):
-            op.reject(reason)
+        op.reject(reason, unless=0 <= indexed <= len(data.shape))
         op.require(eq(indices.shape[-1], indexed), reason)
     if indexed is None:
-        op.may_fail(IN_RANGE)
+        op.may_fail(indexing.IN_RANGE)
         return Tensor(dtype, data.shape)
     expected = (*indices.shape[:-1], *data.shape[indexed:])
     op.require_rank(updates.shape, len(expected), "updates")
-    for axis, (a, b) in enumerate(_zip(updates.shape, expected)):
-        op.require_equal(a, b, f"updates must have the shape of the slices on axis {axis}")
     if updates.shape.is_top:
         op.may_fail("updates must have the shape of the slices")
+    else:
+        for axis, (a, b) in enumerate(zip(updates.shape, expected, strict=True)):
+            op.require_equal(a, b, f"updates must have the shape of the slices on axis {axis}")
     known = op.block("indices")
     if known is not None:
-        require_tuples(op, known, data.shape.dims)
+        indexing.require_tuples(op, known, data.shape.dims)
     elif indexed and indices.shape.size is not ZERO_EXPR:
         for extent in dict.fromkeys(data.shape[:indexed]):
             relation = eq(indices.shape.size, 0) | ge(extent, 1)
             if relation is not UNKNOWN_RELATION:
                 op.require(relation, "an indexed axis must not be empty")
-        op.may_fail(IN_RANGE, unless=conjunction(*(within_axis(op, extent) for extent in data.shape[:indexed])))
+        op.may_fail(
+            indexing.IN_RANGE,
+            unless=conjunction(*(indexing.within_axis(op, extent) for extent in data.shape[:indexed])),
+        )
     return Tensor(dtype, data.shape, _scattered_tuples(op, known))
-
-
-def _zip(shape: Shape, dims: Sequence[Dim]) -> Iterator[tuple[Dim, Dim]]:
-    return iter(()) if shape.is_top else zip(shape, dims, strict=True)
 
 
 def _scattered_tuples(op: Op, indices: Block[Element] | None) -> Contents | None:
     data, updates = op.block("data"), op.block("updates")
     if data is None or indices is None or updates is None:
         return None
-    found = positions_of(indices, data.shape)
+    found = indexing.positions_of(indices, data.shape)
     if found is None:
         return None
     rest = data.shape[indices.shape[-1] :]

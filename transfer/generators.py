@@ -17,12 +17,12 @@ from absint.lattices.starred import with_axes
 from absint.lattices.terms.expr import NATURAL, UNKNOWN_SIZE, Dim, Expr, Unknown, const
 from absint.lattices.terms.normal import Real, ceildiv, maximum
 from absint.lattices.value import SparseTensor, Tensor
-from absint.transfer.conditions import documents_exclude, filled, has_rank, is_empty
+from absint.transfer.conditions import documents_exclude, filled, has_rank, is_empty, require_scalar
 from absint.transfer.elements import arithmetic as ar
 from absint.transfer.elements.conversion import cast, type_attribute
 from absint.transfer.elements.premises import fit, in_double, integer, representable
 from absint.transfer.elements.rounded import FORMATS, to_integer
-from absint.transfer.elementwise import require_scalar, require_single
+from absint.transfer.elementwise import require_single
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
 from absint.transfer.semantics import ONNX
@@ -105,8 +105,7 @@ def shape_from(op: Op, name: str) -> Shape:
 def as_size(op: Op, value: Dim, what: str) -> Dim:
     """A number as a dim; it must be natural."""
     lo, hi = value.bounds
-    if hi is not None and hi < 0:
-        op.reject(f"{what} must not be negative, found {value}")
+    op.reject(f"{what} must not be negative", unless=hi is None or hi >= 0, found=value)
     if lo is None or lo < 0:
         op.require(rel.ge(value, 0), f"{what} must not be negative")
     return value if isinstance(value, Expr) else Unknown(value.bounds.meet(NATURAL), value.congruence)
@@ -169,8 +168,7 @@ def _integer_count(op: Op, dtype: DType, start: Dim, limit: Dim, delta: Dim) -> 
 
 def _float_count(op: Op, dtype: DType, start: Element, limit: Element, delta: Element) -> Dim:
     """onnxruntime subtracts and divides in double, the specification in the type itself."""
-    if not (isinstance(start, Real) and isinstance(limit, Real)):
-        op.may_fail("start and limit must be finite")
+    op.may_fail("start and limit must be finite", unless=isinstance(start, Real) and isinstance(limit, Real))
     distance = ar.sub(op, dtype, limit, start)
     count = ar.ceil(op, dtype, ar.div(op, dtype, distance, delta))
     first, last, step = (cast(op, dtype, DType.DOUBLE, element) for element in (start, limit, delta))
@@ -218,12 +216,11 @@ def random_like(op: Op) -> Tensor:
 
 def _drawn(op: Op, shape: Shape, default: DType) -> Tensor:
     dtype = type_attribute(op, "dtype", default)
-    if not dtype.is_float:
-        op.may_fail("the type of random numbers must be a float")
+    op.may_fail("the type of random numbers must be a float", unless=dtype.is_float)
     if op.name.startswith("RandomUniform") and not op.number("low", 0.0) <= op.number("high", 1.0):
-        op.require(rel.FALSE, "high must not be below low", by="undocumented")
+        op.reject("high must not be below low", by="undocumented")
     if op.name.startswith("RandomNormal") and not op.number("scale", 1.0) > 0:
-        op.require(rel.FALSE, "onnxruntime ends the process unless scale is positive", by="undocumented")
+        op.reject("onnxruntime ends the process unless scale is positive", by="undocumented")
     return Tensor(dtype, shape)
 
 
@@ -261,11 +258,7 @@ def multinomial(op: Op) -> Tensor:
 @rule("EyeLike", "input -> output", complete=True, elements=True)
 def eye_like(op: Op) -> Tensor:
     """numpy.eye in the shape of the input matrix, and in its type if no other is given."""
-    shape = op.tensor("input").shape
-    op.require_rank(shape, 2, "input")
-    if shape.is_top:
-        op.may_fail("input must be a matrix")
-        shape = shape_of((UNKNOWN_SIZE, UNKNOWN_SIZE))
+    shape = shape_of(op.sizes("input", 2))
     dtype = type_attribute(op, "dtype", op.dtype("input"))
     return Tensor(dtype, shape, _diagonal(dtype, shape, op.integer("k", 0)))
 
@@ -287,7 +280,7 @@ def one_hot(op: Op) -> Tensor:
     whole = found.num if isinstance(found, Real) and found.den == 1 else integer(found)
     depth = as_size(op, whole, "depth")
     op.require(rel.ge(depth, 1), "onnxruntime needs a depth of 1 or more", by="undocumented")
-    _require_pair(op, op.tensor("values").shape)
+    op.require_equal(op.sizes("values", 1)[0], 2, "values must have two elements")
     shape, dtype = op.tensor("indices").shape, op.dtype("values")
     if shape.is_top:
         if not shape.known:
@@ -297,8 +290,7 @@ def one_hot(op: Op) -> Tensor:
             return Tensor(dtype, grown)
         op.may_fail("axis must be in range")
         return Tensor(dtype)
-    if len(shape) == 0:
-        op.require(rel.FALSE, "onnxruntime needs indices of rank 1 or more", by="onnxruntime")
+    op.reject("onnxruntime needs indices of rank 1 or more", unless=len(shape) != 0, by="onnxruntime")
     axis = op.axis(op.integer("axis", -1), len(shape) + 1)
     result = shape_of((*shape[:axis], depth, *shape[axis:]))
     return Tensor(dtype, result, _hot(op, result, axis))
@@ -318,14 +310,6 @@ def _hot(op: Op, shape: Shape, axis: int) -> Contents | None:
         if -depth <= index < depth:
             written[*at[:axis], int(index) % depth, *at[axis:]] = hot
     return Contents.from_block(Block(sizes, [cold] * prod(sizes)).with_elements(written))
-
-
-def _require_pair(op: Op, values: Shape) -> None:
-    op.require_rank(values, 1, "values")
-    if values.is_top:
-        op.may_fail("values must have two elements")
-    else:
-        op.require_equal(values[0], 2, "values must have two elements")
 
 
 @rule("HannWindow HammingWindow BlackmanWindow", "size -> output", complete=True)

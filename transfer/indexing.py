@@ -108,15 +108,13 @@ def require_cover(op: Op, data: Shape, indices: Shape, axis: int) -> None:
 
 def tuple_length(op: Op, data: Tensor, indices: Tensor, batch: int = 0) -> int | None:
     """The length of an index tuple of GatherND or ScatterND; None if it or a rank is unknown."""
-    if indices.shape.rank == 0:
-        op.reject("indices must have rank 1 or more, found a scalar")
+    op.reject("indices must have rank 1 or more, found a scalar", unless=indices.shape.rank != 0)
     if indices.shape.is_top or data.shape.is_top:
         return None
     if batch < 0:
         op.may_fail(f"batch_dims must not be negative, found {batch}")  # onnxruntime accepts it without indices
         return None
-    if batch > len(data.shape):
-        op.reject(f"batch_dims must be between 0 and the rank of data, found {batch}")
+    op.reject("batch_dims must be between 0 and the rank of data", unless=batch <= len(data.shape), found=batch)
     if batch >= min(len(data.shape), len(indices.shape)):
         op.may_fail("batch_dims must be below both ranks")  # onnxruntime asks for less
         if batch >= len(indices.shape):

@@ -29,16 +29,14 @@ def transpose(op: Op) -> Tensor:
     """numpy.transpose: output axis i is input axis perm[i]; all axes reversed by default."""
     x, perm = op.tensor("data"), op.ints("perm")
     if x.shape.is_top:
-        if perm is not None:
-            op.may_fail(f"perm {perm} must permute the axes, whose number is unknown")
+        op.may_fail(f"perm {perm} must permute the axes, whose number is unknown", unless=perm is None)
         return moved(x, _permuted(op, x.shape, perm), unmoved)
     rank = len(x.shape)
     axes = list(range(rank))[::-1] if perm is None else perm
     if any(axis < 0 for axis in axes):
-        op.require(FALSE, "onnxruntime needs the axes of perm counted from the front", by="onnxruntime")
+        op.reject("onnxruntime needs the axes of perm counted from the front", by="onnxruntime")
     axes = [op.axis(axis, rank, "perm") for axis in axes]
-    if sorted(axes) != list(range(rank)):
-        op.reject(f"perm must permute the {rank} axes of {x.shape}, found {perm}")
+    op.reject(f"perm must permute the {rank} axes of {x.shape}", unless=sorted(axes) == list(range(rank)), found=perm)
     turned = ramp(x.ramps[0].base, [x.ramps[0].steps[axis] for axis in axes]) if len(x.ramps) == 1 else NO_RAMPS
     return moved(x, shape_of(tuple(x.shape[axis] for axis in axes)), lambda block: block.transposed(axes), turned)
 
@@ -122,8 +120,7 @@ def depth_to_space(op: Op) -> Tensor:
     x = op.tensor("input")
     n, c, h, w = _image(op, x)
     b = _blocksize(op)
-    if op.string("mode", "DCR") not in ("DCR", "CRD"):
-        op.reject(f"mode must be DCR or CRD, found {op.string('mode')}")
+    op.reject("mode must be DCR or CRD", unless=op.string("mode", "DCR") in ("DCR", "CRD"), found=op.string("mode"))
     _require_blocks(op, x, c, b * b, f"the channels must be a multiple of {b * b}, the square of the block size")
     return Tensor(x.dtype, shape_of((n, c // (b * b), h * b, w * b)), fill_of(x))
 
@@ -189,8 +186,7 @@ def reverse_sequence(op: Op) -> Tensor:
     if x.shape.is_top:
         return Tensor(x.dtype, x.shape, fill_of(x))
     rank = len(x.shape)
-    if rank < 2:
-        op.reject(f"the input must have rank 2 or more, found {x.shape}")
+    op.reject("the input must have rank 2 or more", unless=rank >= 2, found=x.shape)
     time, batch = op.integer("time_axis", 0), op.integer("batch_axis", 1)
     if time == batch or max(time, batch) > 1:
         op.reject(f"time_axis and batch_axis must be 0 and 1, found {time} and {batch}")
@@ -208,10 +204,7 @@ def trilu(op: Op) -> Tensor:
     x, diagonal = op.tensor("input"), op.optional("k")
     if diagonal is not None and diagonal.shape != ():
         op.require(one_value(diagonal.shape), "k must be a single number", by="undocumented")
-    if x.shape.is_top:
-        op.may_fail("the input, of unknown rank, must have rank 2 or more")
-    elif len(x.shape) < 2:
-        op.reject(f"the input must have rank 2 or more, found {x.shape}")
+    op.ranked("input", 2)
     return Tensor(x.dtype, x.shape, _trilu_contents(op, x))
 
 
@@ -237,8 +230,7 @@ def cumulate(op: Op) -> Tensor:
     """numpy.cumsum or numpy.cumprod; `exclusive` omits the element itself, `reverse` starts at the end."""
     x, axes = op.tensor("x"), op.constants("axis")
     backwards, exclusive = op.flag("reverse"), op.flag("exclusive")
-    if x.shape.rank == 0:
-        op.require(FALSE, "onnxruntime accumulates no scalar", by="onnxruntime")
+    op.reject("onnxruntime accumulates no scalar", unless=x.shape.rank != 0, by="onnxruntime")
     if op.tensor("axis").shape != ():
         reason = "the axis must be a single number, and ONNX needs a scalar"
         if op.semantics == RUNTIME and not x.shape.is_top:

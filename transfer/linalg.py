@@ -11,7 +11,14 @@ from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.starred import last_dims, spliced, with_size, without
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim
 from absint.lattices.value import Tensor
-from absint.transfer.conditions import documents_exclude, not_empty, one_value, same_dims
+from absint.transfer.conditions import (
+    documents_exclude,
+    not_empty,
+    one_value,
+    require_one_value,
+    require_one_way,
+    same_dims,
+)
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
 from absint.transfer.semantics import EITHER, ONNX
@@ -51,14 +58,11 @@ def qlinear_matmul(op: Op) -> Tensor:
 
 def _require_parameters(op: Op, b: Shape, of_tensors: Sequence[str], of_columns: Sequence[str]) -> None:
     """The documents allow parameters of rows too, and do not say what they broadcast to."""
-    for name in of_tensors:
-        if op.has(name):
-            op.require(one_value(op.tensor(name).shape), f"onnxruntime needs {name} to be one value", by="undocumented")
-    for name in of_columns:
-        if op.has(name):
-            shape = op.tensor(name).shape
-            fits = one_value(shape, *_columns(shape, b))
-            op.require(fits, f"onnxruntime needs {name} to be one value or one for each column", by="undocumented")
+    require_one_value(op, *of_tensors, by="undocumented")
+    for name in filter(op.has, of_columns):
+        shape = op.tensor(name).shape
+        fits = one_value(shape, *_columns(shape, b))
+        op.require(fits, f"onnxruntime needs {name} to be one value or one for each column", by="undocumented")
 
 
 def _columns(shape: Shape, b: Shape) -> list[Relation]:
@@ -76,7 +80,7 @@ def gemm_1(op: Op) -> Tensor:
     rows, columns = _product(op)
     added = op.tensor("C").shape
     if op.integer("broadcast", 0):
-        _require_one_way(op, added, (rows, columns))
+        require_one_way(op, "C", shape_of((rows, columns)), "the product")
     else:
         op.require_rank(added, 2, "C")
         for axis, size in enumerate((rows, columns)):
@@ -88,11 +92,10 @@ def gemm_1(op: Op) -> Tensor:
 @rule("Gemm", "A B C -> Y", since=7, complete=True)
 def gemm(op: Op) -> Tensor:
     """alpha * A' @ B' + beta * C, with A' and B' the matrices or their transposes and C broadcast one way to (M, N)."""
-    rows, columns = _product(op)
-    bias = op.optional("C")
-    if bias is not None:
-        _require_one_way(op, bias.shape, (rows, columns))
-    return Tensor(op.common_dtype("A", "B", "C"), shape_of((rows, columns)))
+    shape = shape_of(_product(op))
+    if op.has("C"):
+        require_one_way(op, "C", shape, "the product")
+    return Tensor(op.common_dtype("A", "B", "C"), shape)
 
 
 def _product(op: Op) -> tuple[Dim, Dim]:
@@ -116,36 +119,20 @@ def _matrix(op: Op, shape: Shape, name: str, transposed: bool) -> tuple[Dim, Dim
     return (dims[1], dims[0]) if transposed else (dims[0], dims[1])
 
 
-def _require_one_way(op: Op, bias: Shape, target: tuple[Dim, Dim]) -> None:
-    """Require that C broadcasts to the shape of the product, which it never enlarges."""
-    if bias.is_top:
-        op.may_fail("C must broadcast to (M, N)")
-        return
-    if len(bias) > 2:
-        op.reject(f"C must have rank 2 or less, found shape {bias}")
-    for axis, (dim, size) in enumerate(zip(reversed(bias.dims), reversed(target), strict=False), start=1):
-        op.require(eq(dim, size) | eq(dim, 1), f"dim {-axis} of C must be 1 or that of the product")
-
-
-@rule("Det", "X -> Y", complete=True)
-def det(op: Op) -> Tensor:
+@rule("Det", "X[..., M, N] -> Y[...]", complete=True)
+def det(op: Op, M: Dim, N: Dim) -> None:
     """numpy.linalg.det: a number for each square matrix of the last two axes."""
-    x = op.tensor("X")
-    if x.shape.is_top:
-        op.may_fail("X must hold square matrices")
-        return Tensor(x.dtype)
-    if len(x.shape) < 2:
-        op.reject(f"X must have rank 2 or more, found shape {x.shape}")
-    op.require_equal(x.shape[-1], x.shape[-2], "the matrices of X must be square")
-    return Tensor(x.dtype, shape_of(x.shape[:-2]))
+    op.require_equal(N, M, "the matrices of X must be square")
 
 
 def matmul_shape(op: Op, a: Shape, b: Shape) -> Shape:
     """The shape of numpy.matmul, requirements stated; unknown rank if either rank is unknown."""
     if a.is_top or b.is_top:
         return _product_of_any_rank(op, a, b)
-    batch_a, rows, inner_a = _left_matrix(op, a)
-    batch_b, columns, inner_b = _right_matrix(op, b)
+    for name, shape in (("A", a), ("B", b)):
+        op.reject(f"{name} must have rank 1 or more, found a scalar", unless=len(shape) > 0)
+    batch_a, rows, inner_a = a[:-2], a[-2:-1], a[-1]
+    batch_b, columns, inner_b = (b[:-2], b[-1:], b[-2]) if len(b) > 1 else ((), (), b[0])  # a vector has no columns
     op.require_equal(inner_a, inner_b, "inner dimensions of A and B must agree")
     if len(b) == 1:
         _note_empty_batches(op, (*batch_a, *rows), ())  # each row is a batch of its own
@@ -184,20 +171,6 @@ def _batch(shape: Shape) -> Shape:
     return shape_of(shape[:-2]) if shape.rank is not None else without(shape, range(len(shape.known))[-2:])
 
 
-def _left_matrix(op: Op, shape: Shape) -> tuple[tuple[Dim, ...], tuple[Dim, ...], Dim]:
-    """Batch dims, rows (none for a vector), inner dim."""
-    if len(shape) == 0:
-        op.reject("A must have rank 1 or more, found a scalar")
-    return shape[:-2], shape[-2:-1], shape[-1]
-
-
-def _right_matrix(op: Op, shape: Shape) -> tuple[tuple[Dim, ...], tuple[Dim, ...], Dim]:
-    """Batch dims, columns (none for a vector), inner dim."""
-    if len(shape) == 0:
-        op.reject("B must have rank 1 or more, found a scalar")
-    return (shape[:-2], shape[-1:], shape[-2]) if len(shape) >= 2 else ((), (), shape[0])
-
-
 def _note_empty_batches(op: Op, a: tuple[Dim, ...], b: tuple[Dim, ...]) -> None:
     """numpy broadcasts a batch of 1 to an empty one; onnxruntime before 1.32 fails on most such pairs."""
     if op.semantics != EITHER:
@@ -220,15 +193,13 @@ def einsum(op: Op) -> Tensor:
     if equation is None:
         op.reject("attribute equation must be given")
     terms, output = parse_equation(op, equation)
-    if len(terms) != len(tensors):
-        op.reject(f"equation {equation!r} needs {len(terms)} inputs, found {len(tensors)}")
+    op.reject(f"equation {equation!r} needs {len(terms)} inputs", unless=len(terms) == len(tensors), found=len(tensors))
     if any(t.shape.is_top for t in tensors):
         op.may_fail("subscripts and dims of the inputs must agree")
     shapes = [t.shape for t in tensors]
     not_empty(op, "onnxruntime may fail on an empty input", *shapes)
     widths = {len(s) - len(term) for term, s in zip(terms, shapes, strict=True) if ELLIPSIS in term and not s.is_top}
-    if len(widths) > 1:
-        op.may_fail("onnxruntime needs an ellipsis to stand for as many axes in each input")
+    op.may_fail("onnxruntime needs an ellipsis to stand for as many axes in each input", unless=len(widths) <= 1)
     sizes = _label_sizes(op, terms, shapes)
     for label in output:
         if label != ELLIPSIS and not any(label in term for term in terms):
@@ -252,8 +223,7 @@ def parse_equation(op: Op, equation: str) -> tuple[list[str], str]:
     if not arrow:
         return terms, _implicit_output(terms)
     output = _labels(op, right)
-    if len(set(output)) != len(output):
-        op.reject(f"the output must not repeat a label, found {right!r}")
+    op.reject("the output must not repeat a label", unless=len(set(output)) == len(output), found=repr(right))
     if ELLIPSIS not in output and any(ELLIPSIS in term for term in terms):
         op.may_fail("onnxruntime needs the ellipsis of the inputs in the output too")
     return terms, output

@@ -43,8 +43,7 @@ def _loss_shape(op: Op, scores: str, labels: str, weights: str) -> Shape:
     known_text(op, "reduction", ("none", "mean", "sum"))
     classes: Dim = UNKNOWN_SIZE
     if not x.is_top:
-        if len(x) < 2:
-            op.reject(f"{scores} must have rank 2 or more, found shape {x}")
+        op.reject(f"{scores} must have rank 2 or more", unless=len(x) >= 2, found=x)
         op.require_rank(target, len(x) - 1, labels)
         if target.is_top:
             target = Shape([None] * (len(x) - 1))
@@ -90,8 +89,7 @@ def _optimiser(name: str, says: str, states: int) -> Rule:
 
     def transfer(op: Op) -> tuple[Tensor, ...]:
         given = op.variadic()
-        if len(given) < 3:
-            op.reject("an optimiser needs R, T and the tensors to train")
+        op.reject("an optimiser needs R, T and the tensors to train", unless=len(given) >= 3)
         rate, _, *tensors = given
         if len(tensors) % (2 + states):
             op.reject(f"each trained tensor must have {2 + states} inputs, found {len(tensors)} inputs after R and T")

@@ -12,7 +12,7 @@ from absint.lattices.starred import place, with_size
 from absint.lattices.terms.atoms import SymbolKind
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
 from absint.lattices.value import Tensor
-from absint.transfer.conditions import filled, has_rank, is_empty, not_empty, runs_as, same_dims
+from absint.transfer.conditions import filled, has_rank, is_empty, not_empty, require_one_way, runs_as, same_dims
 from absint.transfer.elements.conversion import element_type
 from absint.transfer.op import Op
 from absint.transfer.rule import overlay, rule
@@ -38,8 +38,7 @@ def softmax(op: Op) -> Tensor:
     x = op.tensor("input")
     axis = op.integer("axis", -1 if op.version >= 13 else 1)
     if x.shape.is_top:
-        if place(x.shape, axis) is None:
-            op.may_fail("axis must be in range")
+        op.may_fail("axis must be in range", unless=place(x.shape, axis) is not None)
     elif len(x.shape) == 0:
         reason = f"{op.name} needs an axis, found a scalar"
         if op.version < 13 or op.dtype("input") in (DType.FLOAT, DType.DOUBLE):
@@ -55,12 +54,11 @@ def softmax(op: Op) -> Tensor:
 def lp_normalization(op: Op) -> Tensor:
     """Each slice along `axis` divided by its p-norm: the shape of the input."""
     x = op.tensor("input")
-    if op.integer("p", 2) not in (1, 2):
-        op.reject(f"p must be 1 or 2, found {op.integer('p')}")
+    op.reject("p must be 1 or 2", unless=op.integer("p", 2) in (1, 2), found=op.integer("p"))
     if x.shape.is_top:
         op.may_fail("axis must be in range")
     elif len(x.shape) == 0:
-        op.require(FALSE, "the input must have an axis, found a scalar", by="undocumented")
+        op.reject("the input must have an axis, found a scalar", by="undocumented")
     else:
         op.axis(op.integer("axis", -1), len(x.shape))
     return Tensor(x.dtype, x.shape)
@@ -71,7 +69,7 @@ def images_alone(op: Op) -> None:
     """It normalises float32 images, over the batch and all spatial axes."""
     if op.tensor("X").shape.rank != 4 or op.dtype("X") is not DType.FLOAT:
         op.may_fail("onnxruntime normalises only float32 images")
-    elif op.version >= 9 and not _has_image_axes(op.ints("axes")):
+    elif op.version >= 9 and sorted(axis % 4 for axis in op.ints("axes") or (0, 2, 3)) not in ([0, 2, 3], [0, 1, 2, 3]):
         op.may_fail("onnxruntime normalises over the batch and all spatial axes")
 
 
@@ -81,10 +79,6 @@ def mean_variance_normalization(op: Op) -> None:
     """(X - mean) / deviation: the shape of X."""
 
 
-def _has_image_axes(axes: list[int] | None) -> bool:
-    return axes is None or sorted(axis % 4 for axis in axes) in ([0, 2, 3], [0, 1, 2, 3])
-
-
 @rule("LRN", "X -> Y", complete=True, starred=True)
 def lrn(op: Op) -> Tensor:
     """Local response normalisation across channels: the shape of X, of rank 4 in onnxruntime."""
@@ -92,9 +86,9 @@ def lrn(op: Op) -> Tensor:
     op.require(has_rank(x.shape, 4), "onnxruntime needs X of rank 4", by="onnxruntime")
     size = op.integer("size")
     if size is None or size <= 0 or size % 2 == 0:
-        op.require(FALSE, "onnxruntime needs a size that is odd and positive", by="undocumented")
+        op.reject("onnxruntime needs a size that is odd and positive", by="undocumented")
     if op.number("alpha", 1.0) <= 0 or op.number("beta", 1.0) <= 0:
-        op.require(FALSE, "onnxruntime needs alpha and beta to be positive", by="undocumented")
+        op.reject("onnxruntime needs alpha and beta to be positive", by="undocumented")
     return Tensor(x.dtype, x.shape)
 
 
@@ -107,7 +101,7 @@ def instance_normalization(op: Op) -> Tensor:
     elif len(x.shape) < 2:
         op.reject(f"the input must have rank 3 or more, found shape {x.shape}")
     elif len(x.shape) == 2:
-        op.require(FALSE, "the input must have a spatial axis", by="undocumented")
+        op.reject("the input must have a spatial axis", by="undocumented")
     if x.dtype in (DType.FLOAT16, DType.UNDEFINED):
         not_empty(op, "onnxruntime may crash on empty FLOAT16 images", x.shape)
     _require_vectors(op, _channels(x.shape), "scale", "B")
@@ -176,8 +170,7 @@ def _reshape_to_groups(op: Op, shape: Shape, groups: int) -> None:
 def batch_normalization_7(op: Op) -> tuple[Tensor, ...]:
     """Normalised by channel: the shape of X; the optional outputs are statistics in the shape of mean."""
     x = op.tensor("X")
-    if op.outputs > 1:
-        op.may_fail("onnxruntime computes no statistics", by="onnxruntime")
+    op.may_fail("onnxruntime computes no statistics", unless=op.outputs <= 1, by="onnxruntime")
     _need_channels(op, x.shape)
     if op.integer("spatial", 1) == 1:  # onnxruntime takes any other number for 0
         _require_vectors(op, _channels(x.shape), "scale", "B", "mean", "var")
@@ -215,11 +208,7 @@ def batch_normalization(op: Op) -> tuple[Tensor, ...]:
 
 def _need_channels(op: Op, shape: Shape) -> None:
     has_axis = UNKNOWN_RELATION if shape.is_top else TRUE if len(shape) else FALSE
-    op.require(
-        has_axis,
-        "X must have channels, found a scalar" if shape.rank == 0 else "X must have channels",
-        by="undocumented",
-    )
+    op.require(has_axis, "X must have channels", found=shape, by="undocumented")
 
 
 def _require_planes(op: Op, shape: Shape, *names: str) -> None:
@@ -241,11 +230,7 @@ def _channels(shape: Shape) -> Dim:
 
 def _require_vectors(op: Op, size: Dim, *names: str) -> None:
     for name in names:
-        shape = op.tensor(name).shape
-        op.require_rank(shape, 1, name)
-        op.require_equal(
-            UNKNOWN_SIZE if shape.is_top else shape[0], size, f"{name} must have one value for each channel"
-        )
+        op.require_equal(op.sizes(name, 1)[0], size, f"{name} must have one value for each channel")
 
 
 def _vector_size(op: Op, channels: Dim, *names: str) -> Dim:
@@ -285,7 +270,7 @@ def rms_normalization(op: Op) -> Tensor:
     if DType.UNDEFINED not in (x.dtype, scale.dtype) and x.dtype is not scale.dtype:
         reason = "onnxruntime runs a function that multiplies X and scale, of one type"
         if op.integer("stash_type", 1) in _FLOATS:
-            op.require(FALSE, reason, by="onnxruntime")
+            op.reject(reason, by="onnxruntime")
         else:
             op.may_fail(reason, by="onnxruntime")
     return Tensor(scale.dtype, x.shape)
@@ -305,30 +290,20 @@ def _normalised(op: Op, *parameters: str) -> DType:
         return op.dtype("X")
     axis = op.axis(op.integer("axis", -1), len(x.shape))
     op.require(filled(x.shape[axis:]), "onnxruntime does not normalise over an empty axis", by="onnxruntime")
-    for name in parameters:
-        if op.has(name):
-            _require_broadcast_to(op, op.tensor(name).shape, x.shape, name)
+    for name in filter(op.has, parameters):
+        _require_broadcast_to(op, x.shape, name)
     return op.dtype("X")
 
 
-def _require_broadcast_to(op: Op, shape: Shape, target: Shape, name: str) -> None:
-    """Require that the parameter broadcasts to the target without enlarging it."""
-    if shape.is_top:
-        op.may_fail(f"{name} must broadcast to X")
-        return
-    empty = FALSE
-    of_inputs = any(s.kind is SymbolKind.INPUT for dim in shape for s in (dim.symbols if isinstance(dim, Expr) else ()))
-    if name == "B" and op.semantics != ONNX and not of_inputs:  # a constant without elements is as one that is left out
+def _require_broadcast_to(op: Op, target: Shape, name: str) -> None:
+    """Require that the parameter broadcasts to the target; a constant B without elements is as one that is left out."""
+    shape, empty = op.tensor(name).shape, FALSE
+    of_inputs = any(s.kind is SymbolKind.INPUT for dim in shape.known if isinstance(dim, Expr) for s in dim.symbols)
+    if name == "B" and op.semantics != ONNX and not of_inputs and not shape.is_top:
         empty = is_empty(shape)
         if empty is not FALSE:
             op.may_fail("B must have elements unless it is a constant", unless=filled(shape))
-    if len(shape) > len(target):
-        reason = f"{name} must broadcast to X of shape {target}, found {shape}"
-        if empty is FALSE:
-            op.reject(reason)
-        op.require(empty, reason)
-    for axis, (dim, size) in enumerate(zip(reversed(shape.dims), reversed(target.dims), strict=False), start=1):
-        op.require(eq(dim, size) | eq(dim, 1) | empty, f"dim {-axis} of {name} must be 1 or that of X")
+    require_one_way(op, name, target, "X", instead=empty)
 
 
 def _statistics(op: Op, shape: Shape) -> Shape:

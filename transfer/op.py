@@ -21,7 +21,7 @@ from absint.lattices.logic.relation import FALSE, TRUE
 from absint.lattices.logic.truth import YES
 from absint.lattices.shape import SCALAR, TOP_SHAPE, Shape, shape_of
 from absint.lattices.starred import aligned
-from absint.lattices.terms.expr import NATURAL, ONE_EXPR, UNKNOWN_DIM, UNKNOWN_SIZE, Dim, Expr, Unknown
+from absint.lattices.terms.expr import NATURAL, ONE_EXPR, UNKNOWN_DIM, UNKNOWN_SIZE, Dim, Expr, Unknown, as_dim
 from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.normal import broadcast
 from absint.lattices.unify import SOUND, UnificationPolicy
@@ -212,6 +212,15 @@ class Op(Stating):
         if shape.rank is not None and shape.rank != rank:
             self.reject(f"{what} must have rank {rank}, found shape {shape}")
 
+    def ranked(self, name: str, least: int) -> Shape:
+        """The shape of an input of this rank or more; the node may fail if its rank is unknown."""
+        shape = self.tensor(name).shape
+        if shape.rank is None:
+            self.may_fail(f"{name} must have rank {least} or more")
+        else:
+            self.reject(f"{name} must have rank {least} or more", unless=shape.rank >= least, found=shape)
+        return shape
+
     def sizes(self, name: str, rank: int) -> tuple[Dim, ...]:
         """The dims of an input that must have this rank; unknown if it is left out or of unknown rank."""
         value = self.optional(name)
@@ -289,6 +298,11 @@ class Op(Stating):
         for relation in (rel.eq(result, broadcast(a, b)), self.policy.claim(a, b)):
             self.state(relation, reason, "claimed")
         return result
+
+
+def of_dims(dtype: DType, *dims: Dim | int) -> Tensor:
+    """A tensor of these dims."""
+    return Tensor(dtype, shape_of(tuple(map(as_dim, dims))))
 
 
 def as_size(dim: Dim) -> Dim:

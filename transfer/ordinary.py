@@ -229,18 +229,15 @@ def _where_defined(e: Expr) -> Dim:
 def ordinary(symbol: Symbol, most: int = ORDINARY) -> Symbol:
     """The symbol with its ordinary values only: up to `most`."""
     lo, hi = symbol.bounds
-    if _is_any_number(symbol) and not symbol.bounds.leq(Interval(0, MAX_DIM)):
+    # Others may be any number, such as a sum that wrapped around, as large as its type allows.
+    is_size = symbol.kind in (SymbolKind.INPUT, SymbolKind.DATA, SymbolKind.PROBE)
+    if not is_size and not symbol.bounds.leq(Interval(0, MAX_DIM)):
         return symbol
     if _is_of_a_loop(symbol) or (lo is not None and lo > most) or (hi is not None and hi < -most):
         return symbol
     lowest = -most if lo is None else max(lo, -most)
     highest = most if hi is None else min(hi, most)
     return symbol.within(lowest, highest)
-
-
-def _is_any_number(symbol: Symbol) -> bool:
-    """The symbol may be any number, such as a sum that wrapped around, as large as its type allows."""
-    return symbol.kind not in (SymbolKind.INPUT, SymbolKind.DATA, SymbolKind.PROBE)
 
 
 def _is_of_a_loop(symbol: Symbol) -> bool:

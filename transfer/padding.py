@@ -65,15 +65,13 @@ def _pad(op: Op, pads: Sequence[Dim], axes: Sequence[int] | None) -> Tensor:
         shape = TOP_SHAPE if axes is not None else shape_of((UNKNOWN_SIZE,) * rank)
         return Tensor(x.dtype, shape, _padded_fill(op, x, pads))
     rank = len(x.shape)
-    if rank == 0:
-        op.require(FALSE, "onnxruntime does not pad scalars", by="onnxruntime")
+    op.reject("onnxruntime does not pad scalars", unless=rank != 0, by="onnxruntime")
     if "constant_value" in op.rule.inputs and op.has("constant_value"):  # of any rank, in every mode
         constant = op.tensor("constant_value").shape
         one = UNKNOWN_RELATION if constant.is_top else conjunction(*(eq(dim, 1) for dim in constant))
         op.require(one, "constant_value must be one element", by="undocumented")
     at = list(range(rank)) if axes is None else [op.axis(axis, rank, "axes") for axis in axes]
-    if len(pads) != 2 * len(at):
-        op.reject(f"pads must have {2 * len(at)} values, found {len(pads)}")
+    op.reject(f"pads must have {2 * len(at)} values", unless=len(pads) == 2 * len(at), found=len(pads))
     if len(set(at)) < len(at):
         op.may_fail("axes must not repeat an axis")
         return Tensor(x.dtype, shape_of((UNKNOWN_SIZE,) * rank), _padded_fill(op, x, None))
@@ -190,11 +188,10 @@ def center_crop_pad(op: Op) -> Tensor:
         known = axes is None and target is not None and len(target) != 1  # onnxruntime takes a single size for all axes
         return Tensor(x.dtype, shape_of((UNKNOWN_SIZE,) * len(target)) if known and target else TOP_SHAPE)
     rank = len(x.shape)
-    if rank == 0:
-        op.require(FALSE, "onnxruntime does not pad scalars", by="onnxruntime")
+    op.reject("onnxruntime does not pad scalars", unless=rank != 0, by="onnxruntime")
     at = list(range(rank)) if axes is None else [op.axis(axis, rank, "axes") for axis in axes]
     if len(set(at)) < len(at):
-        op.require(FALSE, f"axes must not repeat an axis, found {axes}", by="undocumented")
+        op.reject(f"axes must not repeat an axis, found {axes}", by="undocumented")
         return Tensor(x.dtype, shape_of((UNKNOWN_SIZE,) * rank))
     count = _targets(op)
     runs_as(op, one_of(count, (1, len(at))), eq(count, len(at)), "the target must have one size for each axis")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, conjunction, eq, ge
+from absint.lattices.logic.relation import UNKNOWN_RELATION, conjunction, eq, ge
 from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, const, product
 from absint.lattices.terms.normal import ceildiv
@@ -58,8 +58,7 @@ def pool_shape(op: Op) -> Shape:
     if any(size <= 0 for size in kernel):
         op.reject(f"kernel_shape must be positive, found {kernel}")
     x, rank = op.tensor("X").shape, len(kernel) + 2
-    if not x.is_top and len(x) != rank:
-        op.reject(f"X must have rank {rank} for kernel_shape {kernel}, found shape {x}")
+    op.reject(f"X must have rank {rank} for kernel_shape {kernel}", unless=x.is_top or len(x) == rank, found=x)
     _check_rank(op, rank)
     batch, channels, *spatial = (UNKNOWN_SIZE,) * rank if x.is_top else x.dims
     found = windows(op, [const(size) for size in kernel])
@@ -79,11 +78,10 @@ def pool_shape(op: Op) -> Shape:
 def _check_rank(op: Op, rank: int) -> None:
     if rank < 2:
         op.reject(f"X must have rank 3 or more, found rank {rank}")
-    if rank == 2:
-        op.require(FALSE, "X must have a spatial axis", by="undocumented")
+    op.reject("X must have a spatial axis", unless=rank != 2, by="undocumented")
     if rank > 5:
         reason = "onnxruntime pools at most three spatial axes"
-        op.may_fail(reason, by="onnxruntime") if op.rule.domain else op.require(FALSE, reason, by="onnxruntime")
+        op.may_fail(reason, by="onnxruntime") if op.rule.domain else op.reject(reason, by="onnxruntime")
 
 
 def _may_refuse_channels(op: Op, batch: Dim, channels: Dim) -> None:
@@ -96,7 +94,7 @@ def _may_refuse_pads(op: Op, found: Sequence[Window]) -> None:
     for value, window in zip(left_out, [*found, *found], strict=False):
         reason = "onnxruntime pads a pool by less than the kernel, even where auto_pad ignores the pads"
         if value >= int(window.kernel):
-            op.require(FALSE, reason, by="onnxruntime")
+            op.reject(reason, by="onnxruntime")
         elif value < 0:  # it infers the shape of a pool, and refuses negative pads where it knows the rank
             op.may_fail(reason, by="onnxruntime", at_load=True)
     for window in found:
@@ -104,7 +102,7 @@ def _may_refuse_pads(op: Op, found: Sequence[Window]) -> None:
         if min(window.before, window.after) < 0:
             op.reject(f"the pads of a pool must not be negative, found {op.ints('pads')}", "ill-formed")
         if max(window.before, window.after) >= kernel:
-            op.require(FALSE, "onnxruntime pads a pool by less than the kernel", by="onnxruntime")
+            op.reject("onnxruntime pads a pool by less than the kernel", by="onnxruntime")
 
 
 def _may_refuse_to_crop(op: Op, batch: Dim, spatial: Sequence[Dim], found: Sequence[Window]) -> None:
@@ -143,11 +141,10 @@ def max_unpool(op: Op) -> Tensor:
     found = windows(op, [Dim(size) for size in kernel])
     for window in found:
         if int(window.kernel) < 1 or max(window.before, window.after) >= int(window.kernel):
-            op.require(FALSE, "onnxruntime pads by less than a positive kernel", by="onnxruntime")
+            op.reject("onnxruntime pads by less than a positive kernel", by="onnxruntime")
         if window.same or window.dilation != 1:
             op.may_fail("MaxUnpool has explicit pads and no dilations")
-    if rank > 5:
-        op.require(FALSE, "onnxruntime unpools at most three spatial axes", by="onnxruntime")
+    op.reject("onnxruntime unpools at most three spatial axes", unless=rank <= 5, by="onnxruntime")
     sizes = [w.stride * (d - 1) + w.kernel - (w.before + w.after) for d, w in zip(dims[2:], found, strict=True)]
     for size in sizes:
         op.require(ge(size, 1), "no axis of the output may be empty", by="undocumented")

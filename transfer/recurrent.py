@@ -47,13 +47,11 @@ def _recurrent(op: Op, gates: int, states: tuple[str, ...]) -> tuple[Tensor, ...
         op.reject(f"direction must be forward, reverse or bidirectional, found {direction!r}")
     directions = DIRECTIONS[direction]
     batch_first = op.integer("layout", 0) == 1
-    if op.integer("layout", 0) != 0:
-        op.may_fail("onnxruntime supports layout 0 only", by="onnxruntime")
+    op.may_fail("onnxruntime supports layout 0 only", unless=op.integer("layout", 0) == 0, by="onnxruntime")
     if op.common_dtype("X", "W", "R") is not DType.FLOAT:
         op.may_fail("onnxruntime has recurrent layers for float32 only", by="onnxruntime")
     clip = op.number("clip")
-    if clip is not None and clip <= 0:
-        op.may_fail("onnxruntime needs a positive clip")
+    op.may_fail("onnxruntime needs a positive clip", unless=clip is None or clip > 0)
     x = op.sizes("X", 3)
     positive(op, "onnxruntime may fail over an empty sequence", x)
     steps, batch, width = (x[1], x[0], x[2]) if batch_first else x
@@ -102,8 +100,7 @@ def _check_lengths(op: Op, steps: Dim) -> None:
 def _hidden_size(op: Op, gates: int) -> Dim:
     given = op.integer("hidden_size")
     if given is not None:
-        if given <= 0:
-            op.may_fail("hidden_size must be positive")
+        op.may_fail("hidden_size must be positive", unless=given > 0)
         return Dim(given)
     op.may_fail("onnxruntime needs the attribute hidden_size")
     return op.sizes("R", 3)[2]
@@ -173,8 +170,7 @@ _GATES = {"linear": (), "gated": ("decay",), "delta": ("beta",), "gated_delta": 
 def _require_gates(op: Op) -> None:
     """Require decay and rate where the update rule takes them, and only there."""
     rule = op.string("update_rule", "gated_delta")
-    if rule not in _GATES:
-        op.reject(f"update_rule must be one of {', '.join(_GATES)}, found {rule!r}", "ill-formed")
+    op.reject(f"update_rule must be one of {', '.join(_GATES)}", "ill-formed", unless=rule in _GATES, found=repr(rule))
     for name in ("decay", "beta"):
         if op.has(name) is not (name in _GATES[rule]):
             op.reject(f"update_rule {rule!r} {'must have no' if op.has(name) else 'needs'} input {name}", "ill-formed")

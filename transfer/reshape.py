@@ -54,8 +54,7 @@ Element = tuple[Case, ...]
 def reshape_attribute(op: Op) -> Tensor:
     """numpy.reshape with the target in an attribute."""
     sizes = op.ints("shape")
-    if sizes is None:
-        op.may_fail("onnxruntime needs attribute shape")
+    op.may_fail("onnxruntime needs attribute shape", unless=sizes is not None)
     return _reshape(op, [const(d) for d in sizes or []])
 
 

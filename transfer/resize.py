@@ -41,8 +41,7 @@ def upsample_1(op: Op) -> Tensor:
     x = op.tensor("X")
     op.require_rank(x.shape, 4, "X")
     scales = [op.number(name) for name in ("height_scale", "width_scale")]
-    if None in scales:
-        op.reject("height_scale or width_scale is missing")
+    op.reject("height_scale or width_scale is missing", unless=None not in scales)
     return _scaled(op, x, [_real(float32(scale or 0.0)) for scale in (1.0, 1.0, *scales)], least=1)
 
 
@@ -79,9 +78,7 @@ def resize(op: Op) -> Tensor:
         return _sized(op, x)
     if scales is YES or sizes is NO:
         if op.has("sizes"):
-            op.require(
-                FALSE, "onnxruntime needs sizes to be left out, even if empty, where scales are given", by="onnxruntime"
-            )
+            op.reject("onnxruntime needs sizes to be left out, even if empty, where scales are given", by="onnxruntime")
         if not _stretches(op):
             op.may_fail("keep_aspect_ratio_policy must be stretch where scales are given", at_load=True)
         return _scaled(op, x, _scale_elements(op))
@@ -117,10 +114,8 @@ def _axes(op: Op, rank: int, count: int | None, what: str) -> list[int]:
     """The axes to resize. Rejects the node if `count`, the number of scales or sizes, differs from theirs."""
     given = _listed_axes(op)
     axes = list(range(rank)) if given is None else [op.axis(a, rank, "axes") for a in given]
-    if len(set(axes)) != len(axes):
-        op.reject(f"axes must not repeat an axis, found {given}")
-    if count is not None and count != len(axes):
-        op.reject(f"{what} must have {len(axes)} values, found {count}")
+    op.reject("axes must not repeat an axis", unless=len(set(axes)) == len(axes), found=given)
+    op.reject(f"{what} must have {len(axes)} values", unless=count is None or count == len(axes), found=count)
     return axes
 
 
@@ -189,18 +184,14 @@ def _scale_in_float32(op: Op, size: Dim, scale: Element, value: Fraction | None,
     scaled = size * scale.num
     if not isinstance(scaled, Expr) or not scale.is_dyadic:
         return _rounded(op, size, scale)
-    digits = scaled if value is None else size * _odd_part(value.numerator)
+    # The digits that the mantissa holds: those of the largest odd divisor.
+    digits = scaled if value is None else size * (value.numerator // (value.numerator & -value.numerator))
     if op.assume(le(digits, EXACT), f"FLOAT holds the product of scale and size of axis {axis} exactly"):
         return floordiv(scaled, scale.den)
     result = _rounded(op, size, scale)
     if value is not None and isinstance(result, Expr):
         _near(op, result, size, scaled, scale.den, axis)
     return result
-
-
-def _odd_part(number: int) -> int:
-    """The largest odd divisor of a positive number: the digits that the mantissa holds."""
-    return number // (number & -number)
 
 
 def _rounded(op: Op, size: Dim, scale: Real | Float) -> Dim:
@@ -226,7 +217,7 @@ def _sized(op: Op, x: Tensor) -> Tensor:
         return _kept(op, x)  # an X of unknown rank may have further, empty axes, which onnxruntime keeps
     dims = list(x.shape.dims)
     stretches = _stretches(op)
-    if _listed_axes(op) is None and not all(stretches and _is_nonempty(op, size) for size in dims[len(sizes) :]):
+    if _listed_axes(op) is None and not all(stretches and op.decide(ge(size, 1)) is YES for size in dims[len(sizes) :]):
         reason = f"sizes must have {len(dims)} values, found {len(sizes)}"
         if op.semantics == ONNX and len(sizes) != len(dims):
             op.reject(reason)
@@ -248,10 +239,6 @@ def _sized(op: Op, x: Tensor) -> Tensor:
         dims[axis] = as_size(size)
     supported(op, dims, unchanged)
     return Tensor(x.dtype, shape_of(tuple(dims)))
-
-
-def _is_nonempty(op: Op, size: Dim) -> bool:
-    return op.decide(ge(size, 1)) is YES
 
 
 def _check_size(op: Op, before: Dim, size: Dim, axis: int) -> None:

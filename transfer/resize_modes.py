@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import FALSE, Relation, conjunction, disjunction, eq
+from absint.lattices.logic.relation import Relation, conjunction, disjunction, eq
 from absint.lattices.terms.expr import Dim, const
-from absint.transfer.conditions import runs_as, same_dims
+from absint.transfer.conditions import known_text, runs_as, same_dims
 from absint.transfer.op import Op
 
 _MODES: Final[Mapping[str, frozenset[str]]] = {
@@ -34,14 +34,12 @@ def supported(op: Op, dims: Sequence[Dim], unchanged: Sequence[Relation]) -> Non
     mode = op.string("mode", "nearest")
     is_resize = op.name == "Resize"
     if not dims and (is_resize or op.version >= 9):
-        op.require(FALSE, "X must have an axis, found a scalar", by="undocumented")
+        op.reject("X must have an axis, found a scalar", by="undocumented")
     if mode not in ("nearest", "linear", "cubic")[: 3 if is_resize and op.version >= 11 else 2]:
         op.may_fail(f"mode {mode!r} is not known")
         return
     for name, known in _MODES.items():
-        value = op.string(name)
-        if value is not None and value not in known:
-            op.may_fail(f"{name} {value!r} is not known")
+        known_text(op, name, known)
     antialias = op.integer("antialias", 0) != 0
     if antialias and mode == "nearest":
         op.may_fail("onnxruntime does not antialias in nearest mode", by="onnxruntime")
@@ -69,7 +67,7 @@ def _interpolated(op: Op, mode: str, unchanged: Sequence[Relation], antialias: b
     """State the limits of linear and cubic interpolation: the inner axes, at a few ranks."""
     rank = len(unchanged)
     if rank not in (_LINEAR_RANKS if mode == "linear" else _CUBIC_RANKS):
-        op.require(FALSE, f"onnxruntime has no {mode} mode of rank {rank}", by="onnxruntime")
+        op.reject(f"onnxruntime has no {mode} mode of rank {rank}", by="onnxruntime")
         return
     if mode == "cubic" and op.dtype("X") is not DType.FLOAT:
         op.may_fail("onnxruntime has the cubic mode for float32 only", by="onnxruntime")

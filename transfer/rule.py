@@ -83,7 +83,7 @@ class Rule:
     @property
     def place(self) -> str:
         """The file and line of the function."""
-        code = getattr(_unwrapped(self.function), "__code__", None)
+        code = getattr(unwrap(self.function), "__code__", None)
         return f"{_shown(code.co_filename)}:{code.co_firstlineno}" if code is not None else "no Python function"
 
     def failure(self, error: Exception) -> str:
@@ -93,7 +93,7 @@ class Rule:
         text = str(error).strip().split("\n")[0]
         if isinstance(error, RuleError):
             return f"{self} {text}"
-        file = getattr(getattr(_unwrapped(self.function), "__code__", None), "co_filename", None)
+        file = getattr(getattr(unwrap(self.function), "__code__", None), "co_filename", None)
         lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == file]
         at = f" in line {lines[-1]}" if lines else ""
         return f"{self} raised {type(error).__name__}{at}{f': {text}' if text else ''}"
@@ -102,11 +102,6 @@ class Rule:
         name = getattr(self.function, "__name__", type(self.function).__name__)
         source = f" of {self.origin}" if self.origin else ""
         return f"rule {name!r}{source} ({self.place})"
-
-
-def _unwrapped(function: Function) -> object:
-    """The function that decorators such as `functools.wraps` made this one of."""
-    return unwrap(function)
 
 
 def _shown(file: str) -> str:
@@ -246,20 +241,3 @@ def _words(what: str, text: str) -> tuple[str, ...]:
     if not isinstance(text, str):
         raise RuleError(f"rule: {what} must be one string, as 'X W B', found {type(text).__name__}")
     return tuple(text.split())
-
-
-__all__ = [
-    "MICROSOFT",
-    "ML",
-    "ONNX",
-    "PREVIEW",
-    "Function",
-    "Outputs",
-    "Rule",
-    "RuleError",
-    "device",
-    "kernel",
-    "overlay",
-    "rule",
-    "shaped",
-]

@@ -19,18 +19,14 @@ from absint.transfer.rule import overlay, rule
 def roi_align(op: Op) -> Tensor:
     """A map (output_height, output_width) for each region and channel."""
     sizes = [op.integer("output_height", 1), op.integer("output_width", 1)]
-    if min(sizes) < 0:
-        op.reject(f"output sizes must not be negative, found {sizes}")
+    op.reject("output sizes must not be negative", unless=min(sizes) >= 0, found=sizes)
     mode = op.string("mode", "avg") or ""
-    if mode.lower() not in ("avg", "max"):
-        op.reject(f"mode must be avg or max, found {mode!r}")
+    op.reject("mode must be avg or max", unless=mode.lower() in ("avg", "max"), found=repr(mode))
     known_text(op, "coordinate_transformation_mode", ("half_pixel", "output_half_pixel"))
     if op.integer("sampling_ratio", 0) < 0:
-        op.require(FALSE, "onnxruntime needs a sampling_ratio that is not negative", by="onnxruntime")
-    rois, indices = op.tensor("rois").shape, op.tensor("batch_indices").shape
-    op.require_rank(rois, 2, "rois")
-    op.require_rank(indices, 1, "batch_indices")
-    regions, count = _regions(op, 4), UNKNOWN_SIZE if indices.is_top else indices[0]
+        op.reject("onnxruntime needs a sampling_ratio that is not negative", by="onnxruntime")
+    op.require_rank(op.tensor("rois").shape, 2, "rois")
+    regions, (count,) = _regions(op, 4), op.sizes("batch_indices", 1)
     op.require_equal(regions, count, "rois and batch_indices must have the same length")
     regions = count if regions.is_unknown else regions
     batch, _, *image = _images(op, regions)
@@ -62,9 +58,9 @@ def max_roi_pool(op: Op) -> Tensor:
     if sizes is None or len(sizes) != 2 or min(sizes) <= 0:
         op.reject(f"pooled_shape must have 2 positive values, found {sizes}")
     if not (op.number("spatial_scale") or 1.0) > 0:
-        op.require(FALSE, "onnxruntime needs a spatial_scale that is positive", by="onnxruntime")
+        op.reject("onnxruntime needs a spatial_scale that is positive", by="onnxruntime")
     if (op.tensor("rois").shape.rank or 0) > 2:
-        op.require(FALSE, "rois must be a matrix; onnxruntime ignores further axes", by="onnx")
+        op.reject("rois must be a matrix; onnxruntime ignores further axes", by="onnx")
     regions = _regions(op, 5)
     _images(op, regions)
     op.may_fail("every region must name an image", unless=eq(regions, 0))
@@ -74,8 +70,7 @@ def max_roi_pool(op: Op) -> Tensor:
 def _regions(op: Op, width: int) -> Dim:
     """The number of regions, each a row of so many numbers."""
     rois = op.tensor("rois").shape
-    if not rois.is_top and len(rois) < 2:
-        op.reject(f"rois must have rank 2, found shape {rois}")
+    op.reject("rois must have rank 2", unless=rois.is_top or len(rois) >= 2, found=rois)
     regions, numbers, *_ = (UNKNOWN_SIZE,) * 2 if rois.is_top else rois.dims
     op.require_equal(numbers, width, f"a region must have {width} numbers")
     return regions
@@ -88,7 +83,7 @@ def _images(op: Op, regions: Dim) -> Sequence[Dim]:
         op.may_fail("X must have rank 4")
         return (UNKNOWN_SIZE,) * 4
     if len(x) > 4:
-        op.require(FALSE, "X must have rank 4; onnxruntime ignores further axes", by="onnx")
+        op.reject("X must have rank 4; onnxruntime ignores further axes", by="onnx")
     elif len(x) < 4:
         op.reject(f"X must have rank 4, found shape {x}")
     op.require(eq(regions, 0) | ge(x[0], 1), "every region must name an image")
@@ -112,8 +107,7 @@ def grid_sample(op: Op) -> Tensor:
     _check_modes(op, rank)
     op.require_rank(x.shape, rank, "X")
     op.require_rank(grid, rank, "grid")
-    if rank < 3:
-        op.reject(f"X must have rank 3 or more, found shape {x.shape}")
+    op.reject("X must have rank 3 or more", unless=rank >= 3, found=x.shape)
     batch, channels = x.shape[:2] if not x.shape.is_top else (UNKNOWN_SIZE, UNKNOWN_SIZE)
     if grid.is_top or x.shape.is_top:
         op.may_fail("X and grid must fit")
@@ -130,7 +124,7 @@ def _check_modes(op: Op, rank: int) -> None:
     known_text(op, "padding_mode", ("zeros", "border", "reflection"))
     reason = f"onnxruntime does not sample X of rank {rank} in this mode"
     if rank not in (4, 5) or (rank == 5 and op.string("mode") == names[1]):
-        op.require(FALSE, reason, by="onnxruntime")
+        op.reject(reason, by="onnxruntime")
     elif rank == 5 and op.version < 20:
         op.may_fail(reason, by="onnxruntime")
     x = op.tensor("X").shape
@@ -176,8 +170,7 @@ def _grid_needs(op: Op, theta: Shape, size: Sequence[Dim] | None) -> list[tuple[
     if size is None:
         op.may_fail("size must be positive and fit theta")
         return []
-    if len(size) not in (4, 5):
-        op.reject(f"size must have 4 or 5 values, found {len(size)}")
+    op.reject("size must have 4 or 5 values", unless=len(size) in (4, 5), found=len(size))
     needs = [(eq(size[0], UNKNOWN_SIZE if theta.is_top else theta[0]), "size must have the batch of theta")]
     if not theta.is_top:
         needs.append((eq(theta[1], len(size) - 2), "theta must have one row for each spatial axis"))

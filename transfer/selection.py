@@ -32,20 +32,14 @@ def top_k_attribute(op: Op) -> Sequence[Tensor]:
     k = op.integer("k")
     if k is None or k < 0:
         op.reject(f"attribute k must not be negative, found {'none' if k is None else k}")
-    if k == 0:
-        op.require(FALSE, "onnxruntime needs k > 0 before opset 10", by="onnxruntime")
+    op.reject("onnxruntime needs k > 0 before opset 10", unless=k != 0, by="onnxruntime")
     return _top_k(op, const(k))
 
 
 @rule("TopK", "X K -> Values Indices", since=10, complete=True, starred=True)
 def top_k(op: Op) -> Sequence[Tensor]:
     """The k largest (or smallest) elements of each lane; K holds k."""
-    shape = op.tensor("K").shape
-    op.require_rank(shape, 1, "K")
-    if shape.is_top:
-        op.may_fail("K must hold one element")
-    else:
-        op.require_equal(shape[0], 1, "K must hold one element")
+    op.require_equal(op.sizes("K", 1)[0], 1, "K must hold one element")
     found = op.integers("K")
     k = found[0] if found and len(found) == 1 else None
     if not isinstance(k, Expr):
@@ -172,8 +166,7 @@ def compress(op: Op) -> Tensor:
     """numpy.compress: the slices whose condition is true; the condition may be shorter than the axis."""
     x, condition, dtype = op.tensor("input"), op.tensor("condition"), op.dtype("input")
     axis = op.integer("axis")
-    if x.shape.rank == 0:
-        op.may_fail("ONNX's own inference rejects a scalar")
+    op.may_fail("ONNX's own inference rejects a scalar", unless=x.shape.rank != 0)
     if axis is None:
         count = _selected(op, condition, x.shape.size)
         return Tensor(dtype, shape_of((count,)), _compressed(op, None))

@@ -90,12 +90,12 @@ def sequence_length(op: Op) -> Value:
 def sequence_at(op: Op) -> Value:
     """The element at a position, counted from the end if negative."""
     sequence = _sequence(op, "input_sequence")
-    _require_position(op, sequence, "position")
+    _require_position(op, sequence)
     if sequence is None:
         return TOP
     if _is_empty(sequence):
         op.reject("the sequence must not be empty")
-    each, at = sequence.each, _constant_position(op, "position")
+    each, at = sequence.each, _constant_position(op)
     if sequence.cut is not None and isinstance(sequence.element, Tensor):
         return _part(op, sequence, sequence.cut, sequence.element)
     return sequence.element if each is None or at is None else each[at]
@@ -103,25 +103,27 @@ def sequence_at(op: Op) -> Value:
 
 def _part(op: Op, sequence: SequenceOf, cut: Cut, element: Tensor) -> Tensor:
     """The part of a tensor at a position, which counts from the end if it is negative."""
-    found, shape = op.integers("position"), element.shape
-    position = found[0] if found and len(found) == 1 else UNKNOWN_SIZE
+    position, shape = _position(op), element.shape
     if shape.is_top or not isinstance(position, Expr):
         return element
     size = choose(op.facts, ge(position, 0), cut.at(position), cut.at(position + sequence.length))
     return Tensor(element.dtype, shape_of((*shape[: cut.axis], size, *shape[cut.axis + 1 :])))
 
 
-def _constant_position(op: Op, name: str) -> int | None:
+def _position(op: Op) -> Dim:
+    found = op.integers("position")
+    return found[0] if found and len(found) == 1 else UNKNOWN_SIZE
+
+
+def _constant_position(op: Op) -> int | None:
     """The position if it is a constant; the requirement that it lies inside the sequence is stated elsewhere."""
-    found = op.integers(name)
-    position = found[0] if found and len(found) == 1 else UNKNOWN_SIZE
+    position = _position(op)
     return position.const if isinstance(position, Expr) else None
 
 
-def _require_position(op: Op, sequence: SequenceOf | None, name: str, end: bool = False) -> None:
+def _require_position(op: Op, sequence: SequenceOf | None, end: bool = False) -> None:
     """Require that the position lies inside the sequence, or with `end` at most at its end."""
-    found = op.integers(name)
-    position = found[0] if found and len(found) == 1 else UNKNOWN_SIZE
+    position = _position(op)
     if sequence is None or not isinstance(position, Expr):
         op.may_fail(_IN_RANGE)
         if sequence is not None and not end:
@@ -140,13 +142,13 @@ def sequence_insert(op: Op) -> Value:
     if DTYPES.meet(held, tensor.dtype) is DType.CONFLICT:
         op.reject(f"the tensor must be {held} as the sequence is, found {tensor.dtype}", "ill-typed")
     if op.has("position"):
-        _require_position(op, sequence, "position", end=True)
+        _require_position(op, sequence, end=True)
     if sequence is None:
         return SequenceOf(Tensor(tensor.dtype), Unknown(Interval(1, None)))
     length, each = sequence.length + 1, sequence.each
     if sequence.length is ZERO_EXPR and isinstance(sequence.element, Tensor):
         return SequenceOf(_either(op, _nothing(sequence.element.dtype), tensor), length)
-    at = len(each or ()) if not op.has("position") else _constant_position(op, "position")
+    at = len(each or ()) if not op.has("position") else _constant_position(op)
     element = _either(op, sequence.element, tensor)
     if each is None or at is None or not isinstance(element, Tensor):
         return SequenceOf(element, length)
@@ -163,13 +165,13 @@ def sequence_erase(op: Op) -> Value:
     """The sequence without one element, by default the last."""
     sequence = _sequence(op, "input_sequence")
     if op.has("position"):
-        _require_position(op, sequence, "position")
+        _require_position(op, sequence)
     if sequence is None:
         op.may_fail("the sequence must not be empty")
         return TOP
     op.require(ge(sequence.length, 1), "the sequence must not be empty")
     element, each = sequence.element, sequence.each
-    at = _constant_position(op, "position") if op.has("position") else -1
+    at = _constant_position(op) if op.has("position") else -1
     if sequence.items is not None and each is not None and len(each) > 1 and at is not None:
         left = [*each]
         del left[at]
@@ -387,10 +389,8 @@ def optional_get_element(op: Op) -> Value:
     if value is None:
         op.reject("the input is missing")
     if isinstance(value, OptionalOf):
-        if value.present is False:
-            op.reject("the optional must have a value")
-        if value.present is None:
-            op.may_fail("the optional must have a value")
+        op.reject("the optional must have a value", unless=value.present is not False)
+        op.may_fail("the optional must have a value", unless=value.present is not None)
         return value.element
     if value is TOP:
         op.may_fail("the optional must have a value")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from absint.lattices.contents import Contents
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import FALSE, disjunction, eq
+from absint.lattices.logic.relation import disjunction, eq
 from absint.lattices.logic.truth import NO, UNKNOWN
 from absint.lattices.ramp import NO_RAMPS, realigned
 from absint.lattices.shape import MAX_RANK, SCALAR, TOP_SHAPE, Shape, shape_of
@@ -74,8 +74,7 @@ def flatten(op: Op) -> Tensor:
     if x.shape.is_top:
         return moved(x, _flat(op, x.shape, axis), unmoved)
     rank = len(x.shape)
-    if not -rank <= axis <= rank:
-        op.reject(f"axis {axis} is out of range for rank {rank}")
+    op.reject(f"axis {axis} is out of range for rank {rank}", unless=-rank <= axis <= rank)
     at = axis + rank if axis < 0 else axis
     return _reshaped(x, shape_of((product(x.shape[:at]), product(x.shape[at:]))))
 
@@ -164,7 +163,7 @@ def unsqueeze_attribute(op: Op) -> Tensor:
 def unsqueeze(op: Op) -> Tensor:
     """numpy.expand_dims: axes refer to the result."""
     if (op.tensor("axes").shape.rank or 0) > 1:
-        op.require(FALSE, "onnxruntime needs axes as a vector or a scalar", by="undocumented")
+        op.reject("onnxruntime needs axes as a vector or a scalar", by="undocumented")
     axes = op.constants("axes")
     if axes is not None:
         return _unsqueeze(op, axes)
@@ -180,8 +179,7 @@ def unsqueeze(op: Op) -> Tensor:
 def _unsqueeze(op: Op, axes: list[int]) -> Tensor:
     x = op.tensor("data")
     if x.shape.is_top:
-        if len(set(axes)) < len(axes):
-            op.reject(f"axes must not repeat an axis, found {axes}")
+        op.reject("axes must not repeat an axis", unless=len(set(axes)) == len(axes), found=axes)
         found = with_axes(x.shape, axes, ONE_EXPR)
         if found is not None:
             op.may_fail(f"a tensor has {MAX_RANK} axes at most, and the rank is unknown")
@@ -191,8 +189,7 @@ def _unsqueeze(op: Op, axes: list[int]) -> Tensor:
         return Tensor(x.dtype, TOP_SHAPE, fill_of(x))
     rank = len(x.shape) + len(axes)
     inserted = [op.axis(axis, rank, "axes") for axis in axes]
-    if len(set(inserted)) < len(inserted):
-        op.reject(f"axes must not repeat an axis, found {axes}")
+    op.reject("axes must not repeat an axis", unless=len(set(inserted)) == len(inserted), found=axes)
     rest = iter(x.shape)
     return _reshaped(x, shape_of(tuple(ONE_EXPR if i in inserted else next(rest) for i in range(rank))))
 

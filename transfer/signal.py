@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from absint.lattices.logic.relation import FALSE, disjunction, eq, ge, one_of
+from absint.lattices.logic.relation import disjunction, eq, ge, one_of
 from absint.lattices.logic.truth import YES
 from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
@@ -39,8 +39,7 @@ def _transform(op: Op, axis: int | None) -> Tensor:
     if x.shape.is_top:
         op.may_fail("the input must have a signal to transform")
         return Tensor(x.dtype)
-    if len(x.shape) < 2:
-        op.reject(f"the input must have rank 2 or more, found shape {x.shape}")
+    op.reject("the input must have rank 2 or more", unless=len(x.shape) >= 2, found=x.shape)
     inverse, onesided = op.integer("inverse", 0) != 0, op.integer("onesided", 0) != 0
     real = inverse and onesided
     op.require(one_of(x.shape[-1], (2,) if real else (1, 2)), "the last axis must hold a real or a complex number")
@@ -51,8 +50,7 @@ def _transform(op: Op, axis: int | None) -> Tensor:
         op.may_fail("axis must be a signal axis")
         return Tensor(x.dtype, shape_of((*[UNKNOWN_SIZE] * (len(dims) - 1), dims[-1])))
     axis = op.axis(axis, len(dims))
-    if axis == len(dims) - 1:
-        op.reject("axis must not be the last one")
+    op.reject("axis must not be the last one", unless=axis != len(dims) - 1)
     length, signal = _length(op, "dft_length"), dims[axis]
     if length is None:
         length = 2 * (dims[axis] - 1) if real else dims[axis]
@@ -87,9 +85,8 @@ def stft(op: Op) -> Tensor:
     """The spectrum of each frame: (batch, (signal - frame) // step + 1, frequencies, 2)."""
     signal = op.tensor("signal").shape
     batch, samples = _signal(op, signal)
-    for name in ("frame_step", "frame_length"):
-        if op.has(name):
-            require_single(op, name)
+    for name in filter(op.has, ("frame_step", "frame_length")):
+        require_single(op, name)
     step, length = _length(op, "frame_step"), _length(op, "frame_length")
     if op.has("window"):
         size = _window(op, op.tensor("window").shape)
@@ -99,7 +96,7 @@ def stft(op: Op) -> Tensor:
             op.require(eq(length, size), "frame_length must be the length of the window", by="undocumented")
             length = size if length.is_unknown else length
     if length is None:
-        op.require(FALSE, "onnxruntime needs a window or frame_length", by="onnxruntime")
+        op.reject("onnxruntime needs a window or frame_length", by="onnxruntime")
         length = samples
     op.require(eq(batch, 0) | ge(length, 1), "a frame must not be empty")
     op.require(ge(samples, length), "a frame must fit the signal")

@@ -8,7 +8,7 @@ from typing import Final
 from absint.lattices.block import Block
 from absint.lattices.contents import Element
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.relation import FALSE, TRUE, Relation, ge, le, lt, ne
+from absint.lattices.logic.relation import TRUE, Relation, ge, le, lt, ne
 from absint.lattices.logic.truth import YES
 from absint.lattices.records import NamedTuple
 from absint.lattices.shape import TOP_SHAPE, shape_of
@@ -102,11 +102,9 @@ def _slice(
             index = len(shape.known) + axis if axis < 0 else axis
             shape = with_size(shape, index, _cut_size(op, axis, shape.known[index], cut))
         return moved(x, shape, nothing)
-    if len(x.shape) == 0:
-        op.require(FALSE, "onnxruntime does not slice scalars", by="onnxruntime")
+    op.reject("onnxruntime does not slice scalars", unless=len(x.shape) != 0, by="onnxruntime")
     at = [op.axis(axis, len(x.shape), "axes") for axis in axes]
-    if len(set(at)) < len(at):
-        op.reject(f"axes must not repeat an axis, found {list(axes)}")
+    op.reject("axes must not repeat an axis", unless=len(set(at)) == len(at), found=list(axes))
     cuts = {axis: _cut(op, starts[i], ends[i], steps[i] if steps else Dim(1)) for i, axis in enumerate(at)}
     dims = tuple(_cut_size(op, i, d, cuts[i]) if i in cuts else d for i, d in enumerate(x.shape))
 

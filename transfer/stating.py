@@ -129,7 +129,7 @@ class Stating(Attributes):
         self.has_fresh = True
         return Shape.hole(tag, head, tail)
 
-    def require(self, relation: Relation, reason: str, *, found: Shape | str = "", by: Asker = EITHER) -> None:
+    def require(self, relation: Relation, reason: str, *, found: object = "", by: Asker = EITHER) -> None:
         """The node fails in every run where the relation does not hold; over an unknown dim it may fail.
 
         `reason` says what must hold: "K must hold one element". `found` adds the sizes, or a shape, to the message
@@ -145,8 +145,7 @@ class Stating(Attributes):
             self.may_fail(reason)
             return
         if relation is FALSE:
-            shown = f"shape {found}" if isinstance(found, Shape) else found
-            raise RejectedError(f"{reason}, found {shown}" if shown else reason)
+            raise RejectedError(_with(reason, found))
         self.state(relation, reason, "required")
 
     def require_equal(self, a: Dim | int, b: Dim | int, reason: str) -> None:
@@ -191,19 +190,19 @@ class Stating(Attributes):
         self,
         reason: str,
         *,
-        unless: Relation = FALSE,
+        unless: Relation | bool = FALSE,
         by: Asker = EITHER,
         at_load: bool = False,
     ) -> None:
         """The node may fail on some data at legal sizes, or for a reason that no relation expresses.
 
-        Where the relation `unless` holds, it does not fail for this reason. `by`: the documents of ONNX allow the node,
-        or onnxruntime does if it is "onnx". `at_load`: kernels run it, but type inference refuses it if it sees the
-        shapes.
+        Where `unless` holds, a relation or a truth, it does not fail for this reason. `by`: the documents of ONNX allow
+        the node, or onnxruntime does if it is "onnx". `at_load`: kernels run it, but type inference refuses it if it
+        sees the shapes.
         """
-        if (by, self.semantics) in _ALLOWED:
+        if unless is True or (by, self.semantics) in _ALLOWED:
             return
-        if unless is UNKNOWN_RELATION:
+        if unless is False or unless is UNKNOWN_RELATION:
             unless = FALSE
         if unless is FALSE or self.decide(unless) is not YES:
             self.possible_failures[PossibleFailure(reason, unless, at_load and self.is_inferred)] = None
@@ -213,13 +212,28 @@ class Stating(Attributes):
         if text not in self.notes:
             self.notes.append(text)
 
-    def reject(self, reason: str, code: str = "") -> NoReturn:
-        """The node cannot run with these inputs, whatever the sizes.
+    @overload
+    def reject(self, reason: str, code: str = "") -> NoReturn: ...
+    @overload
+    def reject(self, reason: str, *, by: Asker) -> None: ...
+    @overload
+    def reject(self, reason: str, code: str = "", *, unless: bool, found: object = "", by: Asker = EITHER) -> None: ...
+    def reject(
+        self, reason: str, code: str = "", *, unless: bool = False, found: object = "", by: Asker = EITHER
+    ) -> None:
+        """The node cannot run with these inputs, whatever the sizes, `unless` its form allows it: ranks, attributes.
 
         With a `code`, no runtime loads it: it breaks the types of its operator, "ill-typed", or its attributes and
-        arity break the form, "ill-formed".
+        arity break the form, "ill-formed". `found` and `by` are as in `require`, which is for conditions on sizes.
         """
-        raise RejectedError(reason, code)
+        if unless is True:
+            return
+        if unless is not False:
+            raise RuleError(f"rejects unless {unless}, which is no truth: write op.require(relation, reason)")
+        text = _with(reason, found)
+        if by == EITHER:
+            raise RejectedError(text, code)
+        self.require(FALSE, text, by=by)
 
     def positive(self, name: str) -> int:
         """An integer attribute that must be given, and 1 or more."""
@@ -247,3 +261,8 @@ class Stating(Attributes):
         if not (isinstance(a, Expr) and isinstance(b, Expr)):
             return NO if a.bounds.meet(b.bounds).is_empty else UNKNOWN
         return self.decide(rel.eq(a, b))
+
+
+def _with(reason: str, found: object) -> str:
+    shown = f"shape {found}" if isinstance(found, Shape) else str(found)
+    return f"{reason}, found {shown}" if shown else reason

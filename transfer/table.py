@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import Final
 
-from absint.transfer.rule import Rule, RuleError
+from absint.transfer.rule import Rule
+from absint.transfer.stated import RuleError
 
 NEWEST: Final[Mapping[str, int]] = {"": 28, "ai.onnx.ml": 5, "ai.onnx.preview": 1, "ai.onnx.preview.training": 1}
 """The newest version of each ONNX domain that the shipped rules cover."""

@@ -79,16 +79,14 @@ def windows(op: Op, kernel: Sequence[Dim]) -> list[Window]:
 def values_of(op: Op, name: str) -> list[int]:
     """A list of integers, empty if left out. Kernels take an empty list as left out, type inference does not."""
     values = op.ints(name)
-    if values == []:
-        op.may_fail(f"{name} must be left out or hold values, found none", at_load=True)
+    op.may_fail(f"{name} must be left out or hold values, found none", unless=values != [], at_load=True)
     return values or []
 
 
 def _refuse_further(op: Op, name: str, values: Sequence[int], count: int) -> None:
     if len(values) > count:
         reason = f"{name} must have {count} values, found {len(values)}"
-        if op.name not in CONVOLUTIONS:
-            op.reject(reason)
+        op.reject(reason, unless=op.name in CONVOLUTIONS)
         documents_exclude(op, reason)
 
 
@@ -96,8 +94,7 @@ def _positive(op: Op, name: str, rank: int) -> list[int]:
     values = values_of(op, name)
     if not values:
         return [1] * rank
-    if len(values) < rank:
-        op.reject(f"{name} must have {rank} values, found {len(values)}")
+    op.reject(f"{name} must have {rank} values", unless=len(values) >= rank, found=len(values))
     _refuse_further(op, name, values, rank)
     if min(values) <= 0:
         op.reject(f"{name} must be positive, found {next(value for value in values if value <= 0)}")
@@ -116,8 +113,7 @@ def kernel_of(op: Op, weight: Sequence[Dim] | None) -> list[Dim] | None:
         for axis, (size, dim) in enumerate(zip(kernel, weight, strict=True)):
             if dim is not size:
                 op.require_equal(dim, size, f"kernel_shape[{axis}] must be the size of the weight")
-    if min(given) <= 0:
-        op.reject(f"kernel_shape must be positive, found {given}")
+    op.reject("kernel_shape must be positive", unless=min(given) > 0, found=given)
     return kernel
 
 

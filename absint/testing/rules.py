@@ -32,9 +32,9 @@ from absint.testing.elements import known, special
 from absint.transfer.application import apply
 from absint.transfer.families import shipped
 from absint.transfer.op import Op
-from absint.transfer.rule import Rule, RuleError
+from absint.transfer.rule import Rule
 from absint.transfer.semantics import EITHER, Semantics
-from absint.transfer.stated import Applied
+from absint.transfer.stated import Applied, RuleError
 from absint.transfer.table import Table
 
 if TYPE_CHECKING:

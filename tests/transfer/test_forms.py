@@ -14,8 +14,8 @@ from absint.transfer.contrib.type_table import TABLE
 from absint.transfer.families import shipped
 from absint.transfer.forms import form_of
 from absint.transfer.op import Op
-from absint.transfer.rule import MICROSOFT, Rule, RuleError, rule, shaped
-from absint.transfer.stated import Applied
+from absint.transfer.rule import MICROSOFT, Rule, rule, shaped
+from absint.transfer.stated import Applied, RuleError
 
 
 def applied(made: Rule, *shapes: object, outputs: int = 1, **attributes: int) -> Applied:

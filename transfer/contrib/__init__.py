@@ -14,6 +14,5 @@
 Shared by several of them:
 
     views        the rule of one operator applied to the inputs of another
-    agreement    ranks, dims and numbers of heads that inputs must agree on
     type_table   the types that onnxruntime's operators accept and return
 """

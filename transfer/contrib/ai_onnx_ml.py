@@ -33,7 +33,7 @@ def scaler(op: Op) -> Tensor:
     """(X - offset) * scale, as floats."""
     count = counted(op, "scale")
     if not count or count != counted(op, "offset"):
-        op.require(FALSE, "scale and offset must have the same length", by="undocumented")
+        op.reject("scale and offset must have the same length", by="undocumented")
     op.require(_per_feature(op, count), "scale and offset must fit the features", by="undocumented")
     return Tensor(DType.FLOAT, op.tensor("X").shape)
 
@@ -134,8 +134,7 @@ def label_encoder(op: Op) -> Tensor:
     if None in lengths:
         op.may_fail("one list of keys and one of values must be given")
     elif lengths[0] != lengths[1]:
-        op.require(
-            FALSE,
+        op.reject(
             f"onnxruntime needs a value for each key, found {lengths[0]} keys, {lengths[1]} values",
             by="onnxruntime",
         )
@@ -195,7 +194,7 @@ def linear_classifier(op: Op) -> Sequence[Tensor]:
     classes, labels = counted(op, "intercepts"), counted(op, "classlabels_strings", "classlabels_ints")
     _linear(op, classes)
     if not counted(op, "coefficients"):
-        op.require(FALSE, "coefficients must not be empty", by="undocumented")
+        op.reject("coefficients must not be empty", by="undocumented")
     if counted(op, "classlabels_strings") and counted(op, "classlabels_ints"):
         op.reject("one of classlabels_strings and classlabels_ints must hold labels, found both", "ill-formed")
     if op.semantics == RUNTIME:
@@ -213,8 +212,7 @@ def _linear(op: Op, targets: int) -> None:
     """Require a coefficient for each feature and target, and a known transformation."""
     required_text(op, "post_transform", POST_TRANSFORMS)
     shape, count = op.tensor("X").shape, counted(op, "coefficients")
-    if "coefficients" not in op.attributes:
-        op.require(FALSE, "attribute coefficients must be given", by="undocumented")
+    op.reject("attribute coefficients must be given", unless="coefficients" in op.attributes, by="undocumented")
     if not targets or not shape.rank:
         op.may_fail("each feature must have a coefficient")
     else:
@@ -236,11 +234,9 @@ def tree_ensemble_classifier(op: Op) -> Sequence[Tensor]:
 def linear_regressor(op: Op) -> Tensor:
     """One column for each target."""
     targets = op.integer("targets", 1)
-    if targets < 1:
-        op.require(FALSE, f"there must be a target, found {targets}", by="undocumented")
+    op.reject("there must be a target", unless=targets >= 1, found=targets, by="undocumented")
     _linear(op, targets)
-    if counted(op, "intercepts") not in (0, targets):
-        op.may_fail("each target must have an intercept", by="onnx")
+    op.may_fail("each target must have an intercept", unless=counted(op, "intercepts") in (0, targets), by="onnx")
     return _table(op, targets)
 
 
@@ -295,14 +291,12 @@ def array_feature_extractor(op: Op) -> Tensor:
     if x.is_top:
         op.may_fail("every column must exist")
         return Tensor(dtype)
-    if len(x) == 0:
-        op.reject("X must not be a scalar")
+    op.reject("X must not be a scalar", unless=len(x) != 0)
     count = op.tensor("Y").shape.size
     op.require(ge(count, 1), "Y must name a column")
     op.require(ge(x[-1], 1), "X must have a column")
     columns = [e for e in chosen.elements if isinstance(e, Expr)] if chosen is not None else []
-    if chosen is None or len(columns) < len(chosen.elements):
-        op.may_fail("every column must exist")
+    op.may_fail("every column must exist", unless=chosen is not None and len(columns) >= len(chosen.elements))
     for column in dict.fromkeys(columns):
         op.require(ge(column, 0) & ge(x[-1] - 1, column), "every column must exist", by="undocumented")
     rows = x[:-1] if len(x) > 1 else (ONE_EXPR,)
@@ -315,16 +309,14 @@ def feature_vectorizer(op: Op) -> Tensor:
     sizes, inputs = op.ints("inputdimensions") or [], op.variadic()
     if len(sizes) != len(inputs):
         op.reject(f"inputdimensions must have one number for each of {len(inputs)} inputs, found {len(sizes)}")
-    if min(sizes, default=0) < 0:
-        op.reject(f"inputdimensions must not be negative, found {sizes}")
+    op.reject("inputdimensions must not be negative", unless=min(sizes, default=0) >= 0, found=sizes)
     rows: Dim | None = None
     for tensor, size in zip(inputs, sizes, strict=True):
         shape = tensor.shape
         if shape.is_top:
             op.may_fail("the inputs must be rows of features")
             continue
-        if len(shape) == 0:
-            op.reject("the inputs must be rows of features, found a scalar")
+        op.reject("the inputs must be rows of features, found a scalar", unless=len(shape) != 0)
         if len(shape) > 2:
             documents_exclude(op, f"the inputs must be rows of features, found shape {shape}")
         runs_as(op, TRUE, eq(shape[-1], size), "an input must have as many features as inputdimensions says")

@@ -13,6 +13,7 @@ from absint.lattices.logic.truth import NO, YES
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_SIZE, Dim, const, product
 from absint.lattices.value import Tensor
+from absint.transfer.conditions import require_one_way
 from absint.transfer.gather import gather_nd
 from absint.transfer.layout import trilu
 from absint.transfer.op import Op
@@ -49,12 +50,8 @@ SAME_SHAPES = shaped(
 @kernel("Inverse", "X -> Y")
 def inverse(op: Op) -> Tensor:
     """The inverse of each matrix of the last two axes; onnxruntime may crash on one that is empty or not square."""
-    shape = op.tensor("X").shape
-    if shape.is_top:
-        op.may_fail("X must hold square matrices")
-    elif len(shape) < 2:
-        op.reject(f"X must have rank 2 or more, found shape {shape}")
-    else:
+    shape = op.ranked("X", 2)
+    if not shape.is_top:
         square = eq(shape[-1], shape[-2]) & ge(shape[-1], 1)
         op.may_fail("the matrices of X must be square", unless=square | eq(product(shape[:-2]), 0))
         if op.is_equal(shape[-1], shape[-2]) is NO:
@@ -80,28 +77,14 @@ def fast_gelu(op: Op) -> Tensor:
     if dtype is DType.UNDEFINED:
         op.may_fail("bias must have the size of the last axis, or broadcast")
         return Tensor(dtype)
-    if dtype is DType.BFLOAT16:
-        op.may_fail("onnxruntime has no kernel that adds bfloat16")
+    op.may_fail("onnxruntime has no kernel that adds bfloat16", unless=dtype is not DType.BFLOAT16)
     return Tensor(dtype, op.broadcast(x, bias.shape))
 
 
 def _biased(op: Op, x: str, bias: str) -> Tensor:
-    shape = op.tensor(x).shape
-    if shape.rank == 0:
-        op.reject(f"{x} must not be a scalar")
-    if shape.is_top:
-        op.may_fail(f"{x} must have an axis for the bias")
-    require_vector(op, bias, UNKNOWN_SIZE if shape.is_top else shape[-1])
+    shape = op.ranked(x, 1)
+    op.require_dims(bias, UNKNOWN_SIZE if shape.is_top else shape[-1])
     return Tensor(op.common_dtype(*(n for n in (x, bias) if op.has(n))), shape)
-
-
-def require_vector(op: Op, name: str, length: Dim) -> None:
-    """Require a vector of this length, if the input is given."""
-    if not op.has(name):
-        return
-    shape = op.tensor(name).shape
-    op.require_rank(shape, 1, name)
-    op.require_equal(UNKNOWN_SIZE if shape.is_top else shape[0], length, f"{name} must have the size of the last axis")
 
 
 @device("BiasSplitGelu", "X[B, S, H] bias[H] -> Y[B, S, H // 2]")
@@ -125,23 +108,17 @@ def skip_simplified_layer_normalization(op: Op) -> Sequence[Tensor]:
     return _skip_normalized(op, "gamma", "bias")
 
 
-def _check_epsilon(op: Op) -> None:
-    if not op.number("epsilon", 0.0) >= 0:
-        op.reject("epsilon must not be negative")
-
-
 def _skip_normalized(op: Op, *vectors: str) -> Sequence[Tensor]:
     shape, skip, dtype = op.tensor("input").shape, op.tensor("skip").shape, op.common_dtype("input", "skip")
-    _check_epsilon(op)
+    op.reject("epsilon must not be negative", unless=op.number("epsilon", 0.0) >= 0)
     if shape.is_top:
         op.may_fail("input, skip and weights must fit")
         return Tensor(dtype), Tensor(DType.FLOAT), Tensor(DType.FLOAT), Tensor(dtype)
     for tensor, name in ((shape, "input"), (skip, "skip")):
-        if tensor.rank not in (None, 2, 3):
-            op.reject(f"{name} must have rank 2 or 3, found shape {tensor}")
+        op.reject(f"{name} must have rank 2 or 3", unless=tensor.rank in (None, 2, 3), found=tensor)
     op.require(ge(shape[-1], 1), "the last axis must not be empty")
     for name in vectors:
-        require_vector(op, name, shape[-1])
+        op.require_dims(name, shape[-1])
     reason = "skip must have the shape of input, or broadcast over its batch"
     if skip.is_top:
         op.may_fail(reason)
@@ -176,18 +153,11 @@ def simplified_layer_normalization(op: Op) -> Sequence[Tensor]:
 def _require_scale(op: Op, target: Shape) -> None:
     """Require that the scale broadcasts to the shape of X without enlarging it."""
     scale = op.tensor("scale").shape
-    if op.dtype("scale") is not op.dtype("X"):
-        op.may_fail("scale must have the type of X")
+    op.may_fail("scale must have the type of X", unless=op.dtype("scale") is op.dtype("X"))
     if op.dtype("scale") is DType.FLOAT16:
         some = FALSE if scale.is_top or op.version < 6 else ge(scale.size, 1)
         op.may_fail("onnxruntime may not convert a scale without elements, or before opset 6", unless=some)
-    if scale.is_top:
-        op.may_fail("scale must broadcast to X")
-        return
-    if len(scale) > len(target):
-        op.reject(f"scale must broadcast to X of shape {target}, found shape {scale}")
-    for axis, (dim, size) in enumerate(zip(reversed(scale.dims), reversed(target.dims), strict=False), start=1):
-        op.require(eq(dim, size) | eq(dim, 1), f"dim {-axis} of scale must be 1 or that of X")
+    require_one_way(op, "scale", target, "X")
 
 
 simplified_layer_normalization_ms = device("SimplifiedLayerNormalization", "X scale -> Y inv_std_var")(
@@ -207,7 +177,7 @@ def embed_layer_normalization(op: Op) -> Sequence[Tensor]:
     """Normalised sum of word, position and segment embeddings; the number of unmasked tokens in each row; the sum."""
     ids, dtype = op.tensor("input_ids").shape, op.common_dtype("word_embedding", "position_embedding", "gamma", "beta")
     op.may_fail("onnxruntime's shape inference must see the sizes of tables and weights")
-    _check_epsilon(op)
+    op.reject("epsilon must not be negative", unless=op.number("epsilon", 0.0) >= 0)
     if op.outputs < 2 and op.integer("mask_index_type", 1) > 0:
         op.reject("the node must have the output mask_index")
     op.require_rank(ids, 2, "input_ids")
@@ -234,8 +204,7 @@ def _require_positions(op: Op, batch: Dim, length: Dim) -> None:
     op.may_fail(reason, unless=no_tokens)
     if table.rank == 2:
         op.require(no_tokens | ge(table[0], 1), reason)
-    if shape.rank != 2:
-        op.may_fail("position_ids must have rank 2")
+    op.may_fail("position_ids must have rank 2", unless=shape.rank == 2)
     if shape.rank is not None and len(shape) >= 2:
         op.require_equal(shape[1], length, "position_ids must have the length of input_ids")
         op.require(eq(shape[0], batch) | eq(shape[0], 1), "position_ids must have the batch of input_ids")
@@ -280,8 +249,7 @@ def tokenizer(op: Op) -> Tensor:
     if shape.is_top:
         op.may_fail("X must have rank 1 or 2")
         return Tensor(DType.STRING)
-    if len(shape) not in (1, 2):
-        op.reject(f"X must have rank 1 or 2, found shape {shape}")
+    op.reject("X must have rank 1 or 2", unless=len(shape) in (1, 2), found=shape)
     if op.decide(eq(shape.size, 0)) is YES:
         return Tensor(DType.STRING, shape_of((*shape[:-1], const(0))))
     if op.decide(ge(shape.size, 1)) is not YES:
@@ -293,11 +261,9 @@ def tokenizer(op: Op) -> Tensor:
 def _check_tokens(op: Op) -> None:
     """The attributes: separators or an expression for tokens, and the least length of these."""
     for name in ("mark", "pad_value", "mincharnum"):
-        if name not in op.attributes:
-            op.reject(f"attribute {name} must be given")
+        op.reject(f"attribute {name} must be given", unless=name in op.attributes)
     least, separators, expression = op.integer("mincharnum", 1), op.attributes.get("separators"), op.string("tokenexp")
-    if least < 1:
-        op.reject(f"mincharnum must be positive, found {least}")
+    op.reject("mincharnum must be positive", unless=least >= 1, found=least)
     if separators is None and not expression:
         op.reject("separators or tokenexp must be given")
     if separators == [""] and least > 1:
@@ -324,14 +290,7 @@ q_linear_reduce_mean = device(
 )(by_attribute(None))
 
 
-@kernel("Unique", "x -> y idx counts")
-def unique(op: Op) -> Sequence[Tensor]:
+@kernel("Unique", "x[N] -> y[Distinct] idx:int64[N] counts:int64[Distinct]")
+def unique(op: Op, N: Dim) -> None:
     """The distinct elements of a vector in order of appearance, the place of each element among them, their counts."""
-    shape, dtype = op.tensor("x").shape, op.dtype("x")
-    op.require_rank(shape, 1, "x")
-    if shape.is_top:
-        op.may_fail("x must have rank 1")
-    count = op.fresh("distinct")
-    op.define(le(count, shape.size), "no more results than elements")
-    each = shape_of((count,))
-    return Tensor(dtype, each), Tensor(DType.INT64, shape_of((shape.size,))), Tensor(DType.INT64, each)
+    op.define(le(op.fresh("distinct"), N), "no more results than elements")

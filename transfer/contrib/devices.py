@@ -9,14 +9,14 @@ from collections.abc import Sequence
 
 from absint.lattices.contents import Contents
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import FALSE, divisible, ge
+from absint.lattices.logic.relation import divisible, ge
 from absint.lattices.logic.truth import YES
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
-from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, as_dim, const
+from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, as_dim, const, product
 from absint.lattices.value import Tensor, Value
-from absint.transfer.contrib.agreement import kept, of_dims
+from absint.transfer.conditions import kept
 from absint.transfer.elements.conversion import type_attribute
-from absint.transfer.op import Op, as_size
+from absint.transfer.op import Op, as_size, of_dims
 from absint.transfer.rule import MICROSOFT, device, kernel, shaped
 
 _ORDER = "the device must support the order of elements"
@@ -59,13 +59,10 @@ def _reordered(op: Op) -> Shape:
 )
 def q_ordered_attention(op: Op) -> Tensor:
     """(batch, length, hidden) as int8. The documents differ on `hidden` where the weights change it."""
-    shape, weight = op.tensor("input").shape, op.tensor("V_weight").shape
-    op.require_rank(shape, 3, "input")
-    op.require_rank(weight, 2, "V_weight")
     op.may_fail(_ORDER)
-    batch, length, size = (UNKNOWN_SIZE,) * 3 if shape.is_top else shape.dims
-    hidden = UNKNOWN_SIZE if weight.is_top else weight[1]
-    return Tensor(DType.INT8, shape_of((batch, length, hidden if op.is_equal(size, hidden) is YES else UNKNOWN_SIZE)))
+    batch, length, size = op.sizes("input", 3)
+    hidden = op.sizes("V_weight", 2)[1]
+    return of_dims(DType.INT8, batch, length, hidden if op.is_equal(size, hidden) is YES else UNKNOWN_SIZE)
 
 
 # Block floating point
@@ -139,17 +136,8 @@ MOVES = shaped(
 
 def _with_last(op: Op, name: str, last: Dim | int, dtype: DType) -> Tensor:
     """The shape of an input with another last dim."""
-    shape = op.tensor(name).shape
-    if shape.is_top:
-        return Tensor(dtype)
-    if not shape.rank:
-        op.reject(f"{name} must have an axis of features, found a scalar")
-    return Tensor(dtype, shape_of((*shape[:-1], as_dim(last))))
-
-
-def _last(op: Op, name: str) -> Dim:
-    shape = op.tensor(name).shape
-    return shape[-1] if shape.rank else UNKNOWN_SIZE
+    shape = op.ranked(name, 1)
+    return Tensor(dtype) if shape.is_top else of_dims(dtype, *shape[:-1], last)
 
 
 # Packed weights
@@ -174,7 +162,7 @@ def gather_packed(op: Op) -> Tensor:
     """Rows of K features from a packed table: the axes of the indices, then K."""
     op.may_fail(_LAYOUT)
     dtype, shape = type_attribute(op, "output_dtype", DType.BFLOAT16), op.tensor("indices").shape
-    return Tensor(dtype, TOP_SHAPE if shape.is_top else shape_of((*shape, as_dim(op.positive("K")))))
+    return Tensor(dtype) if shape.is_top else of_dims(dtype, *shape, op.positive("K"))
 
 
 # Experts and gates
@@ -186,13 +174,8 @@ def moe_group_router(op: Op) -> Sequence[Tensor]:
     groups, best, chosen = op.integer("n_group", 1), op.integer("topk_group", 1), op.positive("top_k")
     if op.integer("group_topk", 1) < 1 or not 1 <= best <= groups:
         op.reject(f"group_topk must be positive, and topk_group at most n_group, found {best} of {groups} groups")
-    shape, tokens, experts = op.tensor("logits").shape, as_dim(UNKNOWN_SIZE), as_dim(UNKNOWN_SIZE)
-    if shape.is_top:
-        op.may_fail("logits must have rank 2 or more")
-    elif len(shape) < 2:
-        op.reject(f"logits must have rank 2 or more, found shape {shape}")
-    else:
-        tokens, experts = Shape(shape[:-1]).size, shape[-1]
+    shape = op.ranked("logits", 2)
+    tokens, experts = (UNKNOWN_SIZE,) * 2 if shape.is_top else (product(shape[:-1]), shape[-1])
     if op.has("projection_weight"):
         tokens, width = op.sizes("logits", 2)
         experts = op.sizes("projection_weight", 2)[0]
@@ -204,7 +187,7 @@ def moe_group_router(op: Op) -> Sequence[Tensor]:
     if op.outputs == 2 or (op.outputs == 1 and op.has("projection_weight")) or (op.outputs > 2 and groups > 1):
         op.reject("selection_scores and router_weights must be asked for together, and of one group")
     if op.outputs > 2 and op.wants(0):
-        op.require(FALSE, "router_probs must be left out where selection_scores are asked for", by="undocumented")
+        op.reject("router_probs must be left out where selection_scores are asked for", by="undocumented")
     return [of_dims(dtype, tokens, experts) for dtype in (op.dtype("logits"), DType.FLOAT, DType.FLOAT)]
 
 
@@ -214,7 +197,8 @@ def swiglu(op: Op) -> Tensor:
     op.may_fail("the device must have the kernel")
     if op.has("up"):
         return Tensor(op.common_dtype("gate", "up"), op.tensor("gate").shape)
-    last = _last(op, "gate")
+    gate = op.tensor("gate").shape
+    last = gate[-1] if gate.rank else UNKNOWN_SIZE
     op.require(divisible(last, 2), "the last dim of gate must be even")
     return _with_last(op, "gate", last // 2, op.dtype("gate"))
 

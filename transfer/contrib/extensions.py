@@ -16,9 +16,9 @@ from absint.lattices.records import changed
 from absint.lattices.shape import SCALAR, TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, const
 from absint.lattices.value import Tensor
-from absint.transfer.contrib.agreement import of_dims, require_like
+from absint.transfer.conditions import require_like
 from absint.transfer.elementwise import identity
-from absint.transfer.op import Op
+from absint.transfer.op import Op, of_dims
 from absint.transfer.rule import Outputs, rule, shaped
 from absint.transfer.slicing import slice_input
 
@@ -41,6 +41,12 @@ MEDIA = shaped(
     TrieTokenizer: text[...] -> Y:int64[..., ?]
     # Vectors: the tokens of all words, and where rows of them begin and end. Versions differ in the second.
     WordpieceTokenizer: text rows -> tokens:string[?] lengths:?[?] begins:int64[?] limits:int64[?]
+    # Tokens of one or two strings with masks and types, and where each begins and ends.
+    BertTokenizer:
+        text -> input_ids:int64[Tokens] Y:int64[Tokens] Z:int64[Tokens] offset_mapping:int64[Tokens, 2]
+    # Tokens of one or two strings in a row, with masks and types, and where each begins and ends.
+    HfBertTokenizer:
+        text -> input_ids:int64[1, Tokens] Y:int64[1, Tokens] Z:int64[1, Tokens] offset_mapping:int64[Tokens, 2]
     # The words, or the sentences, of a text.
     BasicTokenizer BlingFireSentenceBreaker: text -> Y:string[?]
     # One string.
@@ -74,6 +80,12 @@ OTHERS = shaped(
     NegPos: X[...] -> negative:float[...] positive:float[...]
     # The norm of the spectrum of each frame: (1, frequencies, frames).
     StftNorm: wave n_fft hop_length window frame_size -> Y:float[1, ?, ?]
+    # The inverse of a matrix.
+    Inverse: X[M, N] size sigma -> Y:float[M, N]
+    # A blurred image.
+    GaussianBlur: X[N, H, W, C] size sigma -> Y:float[N, H, W, C]
+    # The sum of the rows of each segment.
+    SegmentSum: data[N, ...] segments[N] -> Y:float[?, ...]
     # Where each run of an equal number that is not 0 begins and ends, and that number.
     SegmentExtraction: values -> positions:int64[Segments, 2] numbers:int64[Segments]
     """,
@@ -98,14 +110,6 @@ def bpe_tokenizer(op: Op) -> Sequence[Tensor]:
     padding = op.integer("padding_length", -1)
     tokens = _with_axis(op.tensor("text").shape, const(padding) if padding > 0 else op.fresh("tokens"))
     return Tensor(DType.INT64, tokens), Tensor(DType.INT64, tokens), Tensor(DType.INT64, _with_axis(tokens, const(2)))
-
-
-@rule("BertTokenizer HfBertTokenizer", "text -> input_ids Y Z offset_mapping", domain=CONTRIB)
-def bert_tokenizer(op: Op) -> Sequence[Tensor]:
-    """Tokens (n) of one or two strings, or (1, n), with masks and types; where each begins and ends, (n, 2)."""
-    count = op.fresh("tokens")
-    ids = of_dims(DType.INT64, *([1] if op.name == "HfBertTokenizer" else []), count)
-    return ids, ids, ids, of_dims(DType.INT64, count, 2)
 
 
 @rule(
@@ -136,7 +140,7 @@ def bert_decoder(op: Op) -> Tensor:
 
 NEWER = tuple(
     changed(found, domain=EXTENSIONS)
-    for found in (*MEDIA, bpe_tokenizer, bert_tokenizer, sentencepiece_tokenizer, decode_rows, bert_decoder)
+    for found in (*MEDIA, bpe_tokenizer, sentencepiece_tokenizer, decode_rows, bert_decoder)
 )
 
 
@@ -160,8 +164,7 @@ def string_join(op: Op) -> Tensor:
         return of_dims(DType.STRING, 1)
     if axis is None or len(axis) != 1:
         return Tensor(DType.STRING, Shape([None] * (len(shape) - 1)))
-    if not 0 <= axis[0] < len(shape):
-        op.reject(f"axis {axis[0]} is out of range for shape {shape}")
+    op.reject(f"axis {axis[0]} is out of range for shape {shape}", unless=0 <= axis[0] < len(shape))
     return Tensor(DType.STRING, shape_of((*shape[: axis[0]], *shape[axis[0] + 1 :])))
 
 
@@ -203,23 +206,6 @@ def vector_to_string(op: Op) -> Tensor:
     return Tensor(DType.STRING, TOP_SHAPE if shape.is_top or len(shape) == 1 else shape_of(shape[:-1]))
 
 
-@rule("Inverse GaussianBlur", "X size sigma -> Y", domain=CONTRIB)
-def transformed(op: Op) -> Tensor:
-    """The inverse of a matrix, or a blurred image: its shape."""
-    op.require_rank(op.tensor("X").shape, 2 if op.name == "Inverse" else 4, "X")
-    return Tensor(DType.FLOAT, op.tensor("X").shape)
-
-
-@rule("SegmentSum", "data segments -> Y", domain=CONTRIB)
-def segment_sum(op: Op) -> Tensor:
-    """The sum of the rows of each segment."""
-    data, segments = op.tensor("data").shape, op.sizes("segments", 1)[0]
-    if not data.rank:
-        return Tensor(DType.FLOAT)
-    op.require_equal(data[0], segments, "each row must have a segment")
-    return of_dims(DType.FLOAT, UNKNOWN_SIZE, *data[1:])
-
-
 LAST = 9
 """The last version of ONNX's domain that has them."""
 
@@ -244,8 +230,7 @@ MAPPED = shaped(
 def parametric(op: Op) -> Tensor:
     """A function of each element with the parameters alpha and beta: the shape of X."""
     for name in ("alpha", "beta"):
-        if name not in op.attributes:
-            op.reject(f"attribute {name} must be given")
+        op.reject(f"attribute {name} must be given", unless=name in op.attributes)
     return Tensor(op.dtype("X"), op.tensor("X").shape)
 
 
@@ -283,10 +268,8 @@ def crop(op: Op) -> Tensor:
     """Images (N, C, H, W) without their borders, or with `scale`, that size from the top left border on."""
     op.require_given("input")
     border, scale = op.ints("border") or [], op.ints("scale")
-    if len(border) != 4 or min(border) < 0:
-        op.reject(f"border must be four sizes, found {border}")
-    if scale is not None and (len(scale) != 2 or min(scale) < 0):
-        op.reject(f"scale must be two sizes, found {scale}")
+    op.reject("border must be four sizes", unless=len(border) == 4 and min(border) >= 0, found=border)
+    op.reject("scale must be two sizes", unless=scale is None or (len(scale) == 2 and min(scale) >= 0), found=scale)
     *lead, height, width = op.sizes("input", 4)
     left, top, right, bottom = border
     cut = [_cut(op, height, top, scale[0] if scale else None, bottom, "height")]

@@ -15,8 +15,8 @@ from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import UNKNOWN_DIM, UNKNOWN_SIZE, Dim, const, product
 from absint.lattices.terms.normal import floordiv
 from absint.lattices.value import Tensor
-from absint.transfer.contrib.agreement import all_equal, first_known, of_dims, one_integer, require_form, require_like
-from absint.transfer.op import Op
+from absint.transfer import conditions
+from absint.transfer.op import Op, of_dims
 from absint.transfer.rule import device, kernel
 
 
@@ -24,7 +24,7 @@ from absint.transfer.rule import device, kernel
 def attention(op: Op) -> Sequence[Tensor]:
     """Self attention on one projection to queries, keys and values; present is (2, B, H, T, d)."""
     if op.integer("do_rotary", 0) == 1:
-        op.require(FALSE, "onnxruntime's CPU kernel does not rotate queries and keys", by="undocumented")
+        op.reject("onnxruntime's CPU kernel does not rotate queries and keys", by="undocumented")
     if op.has("past") and op.has("attention_bias"):
         op.reject("attention_bias must come without a past")
     return _self_attention(op, "weights", op.dtype("input"))
@@ -38,22 +38,19 @@ def q_attention(op: Op) -> Sequence[Tensor]:
     """Attention on quantised input and weights."""
     op.require(ge(op.sizes("input", 3)[0], 1), "input must have rows")
     columns = op.sizes("weight", 2)[1]
-    for name in ("input_scale", "input_zero_point"):
-        require_form(op, name, f"{name} must be one value", (), (1,))
-    for name in ("weight_scale", "weight_zero_point"):
-        require_form(op, name, f"{name} must be one value, or one for each column", (), (1,), (columns,))
+    conditions.require_one_value(op, "input_scale", "input_zero_point")
+    conditions.require_one_value(op, "weight_scale", "weight_zero_point", each=columns, what="column")
     return _self_attention(op, "weight", op.common_dtype("bias", "input_scale", "weight_scale"))
 
 
 def _self_attention(op: Op, weights: str, dtype: DType) -> Sequence[Tensor]:
     """The attention of a kernel on the CPU, which checks what a mask, a past and a bias must fit."""
     if op.has("past"):
-        if op.outputs < 2:
-            op.reject("present must be an output where there is a past")
+        op.reject("present must be an output where there is a past", unless=op.outputs >= 2)
         if op.integer("past_present_share_buffer", 0):
             if "past_sequence_length" not in op.rule.inputs:
                 op.reject("a shared buffer needs past_sequence_length, which this operator does not take")
-            op.require(FALSE, "onnxruntime's CPU kernel does not share the buffer of a past", by="undocumented")
+            op.reject("onnxruntime's CPU kernel does not share the buffer of a past", by="undocumented")
     output, present = _attended(op, weights, dtype)
     (batch, length, _), (_, _, heads, total, stored) = output.shape, present.shape
     if op.wants(1) and stored.is_unknown:
@@ -61,7 +58,7 @@ def _self_attention(op: Op, weights: str, dtype: DType) -> Sequence[Tensor]:
     _require_mask(op, batch, length, total)
     if "attention_bias" in op.rule.inputs:
         scores = [(rows, each, length, total) for rows in (batch, 1) for each in (heads, 1)]
-        require_form(op, "attention_bias", "attention_bias must broadcast to the scores", *scores)
+        conditions.require_form(op, "attention_bias", "attention_bias must broadcast to the scores", *scores)
     return output, present
 
 
@@ -71,14 +68,15 @@ def _require_mask(op: Op, batch: Dim, length: Dim, total: Dim) -> None:
         return
     mask = op.tensor("mask_index").shape
     if mask.rank == 4:
-        if op.integer("unidirectional", 0) == 1:
-            op.reject("a mask of rank 4 must come without unidirectional")
+        op.reject("a mask of rank 4 must come without unidirectional", unless=op.integer("unidirectional", 0) != 1)
         no_scores = eq(batch, 0) | eq(length, 0)
         op.require(no_scores, "onnxruntime's CPU kernel has no mask of rank 4", by="undocumented")
-        op.require(ge(mask[2], total) & all_equal(mask.dims, (batch, 1, mask[3], mask[3])), _MASK)
+        op.require(ge(mask[2], total) & conditions.same_dims(mask.dims, (batch, 1, mask[3], mask[3])), _MASK)
         return
     vectors = [(batch,), (2 * batch,), (3 * batch + 2,)]
-    require_form(op, "mask_index", _MASK, *vectors, (batch, total), (batch, 1), (1, 1), (batch, length, total))
+    conditions.require_form(
+        op, "mask_index", _MASK, *vectors, (batch, total), (batch, 1), (1, 1), (batch, length, total)
+    )
     if mask.rank == 1:
         lengths = op.integers("mask_index")
         known = FALSE if lengths is None else conjunction(*(ge(size, 0) for size in lengths))
@@ -94,7 +92,7 @@ def _attended(op: Op, weights: str, dtype: DType) -> tuple[Tensor, Tensor]:
     op.require_equal(features, rows, "input and weights must agree")
     if op.has("bias"):
         op.require_dims("bias", columns)
-        columns = first_known(columns, *op.sizes("bias", 1))
+        columns = conditions.first_known(columns, *op.sizes("bias", 1))
     heads = op.positive("num_heads")
     key_size, value_size = _projection_sizes(op, columns)
     for size in (key_size, value_size):
@@ -145,32 +143,25 @@ def packed_attention(op: Op, N: Dim, C: Dim) -> Tensor:
 def rotary_embedding(op: Op) -> Tensor:
     """The input with pairs of features rotated."""
     shape, (angles, pairs) = op.tensor("input").shape, op.sizes("cos_cache", 2)
-    if shape.rank not in (None, 3, 4):
-        op.reject(f"input must have rank 3 or 4, found shape {shape}")
+    op.reject("input must have rank 3 or 4", unless=shape.rank in (None, 3, 4), found=shape)
     for name in ("num_heads", "rotary_embedding_dim"):
-        if op.integer(name, 0) < 0:
-            op.reject(f"{name} must not be negative, found {op.integer(name)}")
+        op.reject(f"{name} must not be negative", unless=op.integer(name, 0) >= 0, found=op.integer(name))
     if op.integer("rotary_embedding_dim", 0) and not op.integer("num_heads", 0):
         op.reject("rotary_embedding_dim needs num_heads, which is missing")
-    require_like(op, "sin_cache", "cos_cache")
+    conditions.require_like(op, "sin_cache", "cos_cache")
     if op.name == "MRotaryEmbedding":
         _require_sections(op, pairs)
     if shape.is_top:
         op.may_fail("positions and angles must fit the input")
         return Tensor(op.dtype("input"), shape)
     _require_positions(op, shape[0], shape[-2], angles)
-    (_require_pairs_of_one_head if _is_one_head(op, shape) else _require_pairs)(op, shape, pairs)
+    angles_decide = len(shape) == 3 and not op.integer("num_heads", 0)
+    (_require_pairs_of_one_head if angles_decide else _require_pairs)(op, shape, pairs)
     return Tensor(op.dtype("input"), shape)
 
 
-def _is_one_head(op: Op, shape: Shape) -> bool:
-    """The angles decide the size of a head."""
-    return len(shape) == 3 and not op.integer("num_heads", 0)
-
-
 def _require_pairs_of_one_head(op: Op, shape: Shape, pairs: Dim) -> None:
-    if op.name == "MRotaryEmbedding":
-        op.reject("an input of rank 3 needs num_heads, which is missing")
+    op.reject("an input of rank 3 needs num_heads, which is missing", unless=op.name != "MRotaryEmbedding")
     op.require(eq(pairs, 0) | divisible(shape[-1], 2 * pairs), "input must divide into heads of the angles")
     op.require(ge(pairs, 1) | eq(shape.size, 0), "heads must not be empty")
 
@@ -199,8 +190,7 @@ def _require_sections(op: Op, pairs: Dim) -> None:
     sections, layout = op.ints("mrope_section") or (), op.integer("mrope_layout", 0)
     if len(sections) != 3 or min(sections) < 0:
         op.reject(f"mrope_section must be three sizes, found {list(sections)}")
-    if layout not in (0, 1):
-        op.reject(f"mrope_layout must be 0 or 1, found {layout}")
+    op.reject("mrope_layout must be 0 or 1", unless=layout in (0, 1), found=layout)
     op.require_equal(pairs, sum(sections), "mrope_section must count the angles of a position")
 
 
@@ -234,7 +224,7 @@ _IN_RANGE = "each position must have an angle"
 def relative_position_bias(op: Op) -> Tensor:
     """A bias for each head, query and key: (1, H, query_length, key_length)."""
     _, heads = op.sizes("bias_table", 2)
-    lengths = [one_integer(op, name) for name in ("query_length", "key_length")]
+    lengths = [conditions.one_integer(op, name) for name in ("query_length", "key_length")]
     for length in lengths:
         op.require(ge(length, 1), "lengths must be positive")
     return of_dims(op.dtype("bias_table"), 1, heads, *lengths)

@@ -14,9 +14,8 @@ from absint.lattices.logic.relation import conjunction, eq, ge, gt, implies, le,
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, const
 from absint.lattices.terms.normal import maximum
 from absint.lattices.value import Tensor
-from absint.transfer.contrib.agreement import of_dims, one_integer, require_captures, require_offsets
-from absint.transfer.elementwise import require_scalar
-from absint.transfer.op import Op, as_size
+from absint.transfer.conditions import one_integer, require_captures, require_offsets, scalar_size
+from absint.transfer.op import Op, as_size, of_dims
 from absint.transfer.rule import device, kernel
 
 GPT, ENCODER_DECODER, WHISPER = 0, 1, 2
@@ -26,12 +25,6 @@ BEAM_INPUTS: Final = (
     "input_ids max_length min_length num_beams num_return_sequences length_penalty repetition_penalty vocab_mask "
     "prefix_vocab_mask attention_mask decoder_input_ids logits_processor"
 )
-
-
-def _number(op: Op, name: str) -> Dim:
-    """The only number in an input, as a size."""
-    require_scalar(op, name)
-    return one_integer(op, name)
 
 
 def _vocabulary(op: Op) -> Dim:
@@ -50,7 +43,7 @@ def _prompt(op: Op, length: Dim) -> Dim:
 @device("GreedySearch Sampling", "input_ids max_length -> sequences filtered_logits")
 def greedy_search(op: Op) -> Sequence[Tensor]:
     """The sequences that a decoder generates, padded: (B, max_length), and the last logits, (B, vocabulary)."""
-    length = _number(op, "max_length")
+    length = scalar_size(op, "max_length")
     batch = _prompt(op, length)
     op.may_fail("the decoder must run")
     return of_dims(op.dtype("input_ids"), batch, length), of_dims(DType.FLOAT, batch, _vocabulary(op))
@@ -58,7 +51,7 @@ def greedy_search(op: Op) -> Sequence[Tensor]:
 
 def _beam_search(op: Op, model: int) -> tuple[Dim, list[Tensor]]:
     """The number of rows, and the sequences, their scores, and the scores of each step."""
-    length, beams, returned = (_number(op, name) for name in ("max_length", "num_beams", "num_return_sequences"))
+    length, beams, returned = (scalar_size(op, name) for name in ("max_length", "num_beams", "num_return_sequences"))
     op.require(ge(returned, 1), "num_return_sequences must be at least 1")
     op.require(le(returned, beams), "num_return_sequences must not exceed num_beams")
     op.may_fail("the decoder must run")
@@ -142,8 +135,7 @@ def dynamic_time_warping(op: Op) -> Tensor:
     if shape.is_top:
         op.may_fail("the input must be a matrix")
         return of_dims(DType.INT32, 2, UNKNOWN_SIZE)
-    if len(shape) not in (2, 3):
-        op.reject(f"input must be a matrix, found shape {shape}")
+    op.reject("input must be a matrix", unless=len(shape) in (2, 3), found=shape)
     if len(shape) == 3:
         op.require_equal(shape[0], 1, "the input must be one matrix")
     rows, columns = shape[-2:]

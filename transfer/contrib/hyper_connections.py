@@ -12,7 +12,7 @@ from absint.lattices.logic.relation import divisible, eq, ge
 from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import Dim, const
 from absint.lattices.value import Tensor
-from absint.transfer.contrib.agreement import of_attribute
+from absint.transfer.conditions import of_attribute
 from absint.transfer.op import Op
 from absint.transfer.rule import MICROSOFT, kernel, shaped
 
@@ -28,13 +28,11 @@ class Streams(NamedTuple):
 def _streams(op: Op, name: str) -> Streams | None:
     """The axes of an input; None if its rank is unknown."""
     shape, count = op.tensor(name).shape, op.integer("num_branches", 0)
-    if count < 0:
-        op.reject(f"num_branches must not be negative, found {count}")
+    op.reject("num_branches must not be negative", unless=count >= 0, found=count)
     if shape.is_top:
         op.may_fail(f"{name} must hold streams, and the other inputs must fit them")
         return None
-    if len(shape) < (1 if count else 2):
-        op.reject(f"{name} must have the axes of streams, found shape {shape}")
+    op.reject(f"{name} must have the axes of streams", unless=len(shape) >= (1 if count else 2), found=shape)
     if count:
         op.require(ge(shape[-1], 1), f"{name} must have features")
         op.require(divisible(shape[-1], count), f"{name} must hold {count} streams")

@@ -21,15 +21,9 @@ from absint.lattices.terms.interval import Congruence, Interval
 from absint.lattices.terms.normal import ceildiv
 from absint.lattices.value import Tensor, Value
 from absint.transfer import convolution, layout, normalisation, pooling, resize, sampling
-from absint.transfer.conditions import filled, not_empty, positive
+from absint.transfer.conditions import filled, not_empty, positive, require_one_value
 from absint.transfer.contrib.products import check_activation, require_sum
-from absint.transfer.contrib.quantised_layers import (
-    may_refuse_vectors,
-    only_number,
-    require_names,
-    require_one_or_each,
-    require_one_value,
-)
+from absint.transfer.contrib.quantised_layers import may_refuse_vectors, only_number, require_names
 from absint.transfer.contrib.views import NEWEST, channels_last, of_rank, restate, retyped
 from absint.transfer.op import Op
 from absint.transfer.rule import ONNX, Rule, device, kernel, rule
@@ -120,7 +114,7 @@ def q_linear_conv(op: Op) -> Sequence[Value]:
     """QLinearConv; with the attribute channels_last the channels of x and y are the last axis."""
     require_one_value(op, "x_scale", "x_zero_point", "y_scale", "y_zero_point")
     weight = op.tensor("w").shape
-    require_one_or_each(op, weight[0] if weight.rank else UNKNOWN_SIZE, "w_scale", "w_zero_point")
+    require_one_value(op, "w_scale", "w_zero_point", each=weight[0] if weight.rank else UNKNOWN_SIZE)
     return _laid_out(op, convolution.qlinear_conv, op.inputs)
 
 
@@ -144,11 +138,8 @@ def q_linear_global_average_pool(op: Op) -> Tensor:
     require_one_value(op, *_POOLED.split()[1:])
     x = op.tensor("X")
     _may_leave_the_range(op, x.shape)
-    if x.shape.is_top:
-        op.may_fail("X must have rank 3 or more")
+    if op.ranked("X", 3).is_top:
         return Tensor(x.dtype)
-    if len(x.shape) < 3:
-        op.reject(f"X must have rank 3 or more, found rank {len(x.shape)}")
     spatial = range(1, len(x.shape) - 1) if op.integer("channels_last", 0) else range(2, len(x.shape))
     for axis in spatial:
         op.require(ge(x.shape[axis], 1), f"axis {axis} must not be empty")
@@ -215,8 +206,7 @@ def maxpool_with_mask(op: Op) -> Sequence[Value]:
 @kernel("ConvTransposeWithDynamicPads", "X W Pads B -> Y")
 def conv_transpose_with_dynamic_pads(op: Op) -> Value:
     """ConvTranspose with the pads in an input."""
-    if not op.has("Pads"):
-        op.reject("onnxruntime needs the pads")
+    op.reject("onnxruntime needs the pads", unless=op.has("Pads"))
     for pad in op.integers("Pads") or ():
         op.require(ge(pad, 0), "pads must not be negative")
     pads, shape = op.constants("Pads"), op.tensor("Pads").shape
@@ -251,13 +241,6 @@ NCHWC = "com.microsoft.nchwc"
 LEAST_BLOCK, LARGEST_BLOCK = 8, 16
 
 
-def _image(op: Op) -> Sequence[Dim]:
-    """The sizes of X, which has rank 4."""
-    shape = op.tensor("X").shape
-    op.require_rank(shape, 4, "X")
-    return (UNKNOWN_SIZE,) * 4 if shape.is_top else shape.dims
-
-
 def _require_blocks(op: Op, channels: Dim) -> None:
     op.require(divisible(channels, LEAST_BLOCK), "channels of X must be a multiple of the block size")
     op.may_fail("the block size must be the processor's", unless=divisible(channels, LARGEST_BLOCK))
@@ -266,7 +249,7 @@ def _require_blocks(op: Op, channels: Dim) -> None:
 @rule("ReorderInput", "X -> Y", domain=NCHWC, complete=True)
 def reorder_input(op: Op) -> Tensor:
     """(N, C, H, W), or (N, H, W, C) with the attribute channels_last, to blocks: C is padded to whole blocks."""
-    batch, *sizes = _image(op)
+    batch, *sizes = op.sizes("X", 4)
     channels = sizes.pop(-1 if op.integer("channels_last", 0) else 0)
     op.require(divisible(channels, 4), "channels of X must be a multiple of 4")
     return Tensor(op.dtype("X"), shape_of((batch, _padded(op, channels), *sizes)))
@@ -287,10 +270,9 @@ def _padded(op: Op, channels: Dim) -> Dim:
 @rule("ReorderOutput", "X -> Y", domain=NCHWC, complete=True)
 def reorder_output(op: Op) -> Tensor:
     """Blocks back to (N, C, H, W), or (N, H, W, C) with the attribute channels_last, with C as the attributes say."""
-    batch, padded, *sizes = _image(op)
+    batch, padded, *sizes = op.sizes("X", 4)
     channels = op.integer("channels", 0)
-    if channels <= 0:
-        op.reject(f"channels must be positive, found {channels}")
+    op.reject("channels must be positive", unless=channels > 0, found=channels)
     _require_blocks(op, padded)
     op.require(ge(padded, channels), "the blocks must hold all channels")
     op.require(le(padded, channels + LARGEST_BLOCK - 1), "blocks must not be empty")
@@ -302,7 +284,7 @@ def reorder_output(op: Op) -> Tensor:
 @rule("AveragePool GlobalAveragePool GlobalMaxPool MaxPool", "X -> Y", domain=NCHWC, complete=True)
 def pool(op: Op) -> Value:
     """The rule of ONNX's operator of that name, for channels in blocks."""
-    _, channels, *sizes = _image(op)
+    _, channels, *sizes = op.sizes("X", 4)
     _require_blocks(op, channels)
     result = restate(op, onnx_rule(op, NEWEST), op.inputs)[0]
     pooled = result.shape[2:] if isinstance(result, Tensor) and result.shape.rank is not None else (UNKNOWN_SIZE,)
@@ -313,7 +295,7 @@ def pool(op: Op) -> Value:
 @rule("Conv", "X W B Sum -> Y", domain=NCHWC, complete=True)
 def conv(op: Op) -> Value:
     """Conv; X of fewer channels than a block is not blocked, and Sum of the output's shape is added."""
-    channels = _image(op)[1]
+    channels = op.sizes("X", 4)[1]
     check_activation(op)
     op.require(
         le(channels, LARGEST_BLOCK - 1) | divisible(channels, LEAST_BLOCK),
@@ -336,7 +318,7 @@ _MODES = ("align_corners", "half_pixel", "asymmetric")
 @rule("Upsample", "X -> Y", domain=NCHWC, complete=True)
 def upsample(op: Op) -> Tensor:
     """Height and width times the integers of the attribute scales."""
-    batch, channels, *sizes = _image(op)
+    batch, channels, *sizes = op.sizes("X", 4)
     scales = op.ints("scales")
     _require_blocks(op, channels)
     mode, moved = op.string("mode", "nearest"), op.string("coordinate_transformation_mode", "asymmetric")

@@ -65,14 +65,11 @@ def require_trees(op: Op, leaves: str, results: int) -> None:
     if any(name.endswith("_as_tensor") for name in op.attributes):
         op.may_fail("the tensors of the ensemble must fit its nodes")
     elif not _is_read(op, leaves, results):
-        op.require(
-            FALSE, "the nodes of the ensemble must form trees, and each leaf must have a result", by="undocumented"
-        )
+        op.reject("the nodes of the ensemble must form trees, and each leaf must have a result", by="undocumented")
     count = len(listed(op, "base_values"))
-    if count not in (0, results):
-        op.may_fail("each result must have a base value", by="onnx")
+    op.may_fail("each result must have a base value", unless=count in (0, results), by="onnx")
     if count > 2 if leaves == "class" and results <= 2 else count not in (0, results):
-        op.require(FALSE, "each result must have a base value", by="undocumented")
+        op.reject("each result must have a base value", by="undocumented")
     last = _last_feature(op, leaves, results)
     if last is None:
         op.may_fail("the nodes of the ensemble must form trees, and each leaf must have a result")
@@ -218,7 +215,7 @@ def _features(op: Op, vectors: int, classes: int, offsets: int, fits: bool) -> i
     fits = fits and "kernel_params" in op.attributes and counted(op, "kernel_params") in (0, 3)
     numbers, each = (counted(op, "support_vectors"), vectors) if vectors > 0 else (counted(op, "coefficients"), classes)
     if not fits or (vectors > 0 and numbers % vectors):
-        op.require(FALSE, "the attributes must fit each other", by="undocumented")
+        op.reject("the attributes must fit each other", by="undocumented")
         return None
     return numbers // each
 
@@ -231,7 +228,7 @@ def dict_vectorizer(op: Op) -> Tensor:
     if key not in vocabularies:
         op.may_fail("there must be a vocabulary of the keys")
     elif vocabularies[key] not in op.attributes:
-        op.require(FALSE, "there must be a vocabulary of the keys", by="undocumented")
+        op.reject("there must be a vocabulary of the keys", by="undocumented")
     names = [vocabularies[key]] if key in vocabularies else vocabularies.values()
     words = next((value for name in names if (value := op.attributes.get(name))), None)
     size = const(len(words)) if isinstance(words, (list, tuple)) else UNKNOWN_SIZE
@@ -249,11 +246,9 @@ def cast_map(op: Op) -> Tensor:
     if op.string("map_form", "DENSE") == "SPARSE":
         largest = op.integer("max_map", 1)
         columns = const(max(largest, 0))
-        if largest < 1:
-            op.require(FALSE, f"max_map must be positive, found {largest}", by="undocumented")
+        op.reject("max_map must be positive", unless=largest >= 1, found=largest, by="undocumented")
         op.may_fail("no key must be negative")
-    if dtype is not DType.STRING and _types(op)[1] is not DType.FLOAT:
-        op.may_fail("the values must be castable")
+    op.may_fail("the values must be castable", unless=dtype is DType.STRING or _types(op)[1] is DType.FLOAT)
     return Tensor(dtype, shape_of((ONE_EXPR, columns)))
 
 

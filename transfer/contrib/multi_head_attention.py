@@ -14,9 +14,8 @@ from absint.lattices.shape import TOP_SHAPE
 from absint.lattices.terms.expr import UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr, const
 from absint.lattices.terms.normal import maximum
 from absint.lattices.value import Tensor
-from absint.transfer.contrib import agreement
-from absint.transfer.elementwise import require_scalar
-from absint.transfer.op import Op, as_size
+from absint.transfer import conditions
+from absint.transfer.op import Op, as_size, of_dims
 from absint.transfer.rule import kernel
 
 
@@ -37,12 +36,12 @@ class Projected(NamedTuple):
 )
 def multi_head_attention(op: Op) -> Sequence[Tensor]:
     """Attention on separate or packed queries, keys and values; present is (B, H, T, d)."""
-    heads, has_past = op.positive("num_heads"), agreement.require_together(op, "past_key", "past_value")
+    heads, has_past = op.positive("num_heads"), conditions.require_together(op, "past_key", "past_value")
     found = _projected(op, heads)
     if not op.has("key") and op.tensor("query").shape.rank == 3:
         op.reject("a query of rank 3 needs key and value, which are missing")
     for name, width, rows in _split(op, found):
-        agreement.require_heads(op, name, width, heads, found.batch, rows)
+        conditions.require_heads(op, name, width, heads, found.batch, rows)
     if has_past:
         past = op.sizes("past_key", 4)[2]
         if op.outputs < 3:
@@ -63,11 +62,10 @@ def multi_head_attention(op: Op) -> Sequence[Tensor]:
 )
 def decoder_masked_multi_head_attention(op: Op) -> Sequence[Tensor]:
     """MultiHeadAttention for one new token, on a cache that has room for it."""
-    heads, has_past = op.positive("num_heads"), agreement.require_together(op, "past_key", "past_value")
+    heads, has_past = op.positive("num_heads"), conditions.require_together(op, "past_key", "past_value")
     op.require_equal(op.sizes("query", 3)[1], 1, "a decoder must take one token at a time")
     found = _projected(op, heads)
-    if not op.has("key"):
-        op.may_fail(_PACKED)
+    op.may_fail(_PACKED, unless=op.has("key"))
     is_shared = bool(op.integer("past_present_share_buffer", 0))
     if has_past and not is_shared:
         op.reject("past_present_share_buffer must be set if there is a past")
@@ -84,7 +82,7 @@ def decoder_masked_multi_head_attention(op: Op) -> Sequence[Tensor]:
     op.require_equal(found.value_size // heads, found.query_size // heads, "value must have the heads of the query")
     for name, width, rows in _split(op, found):
         if has_past or name == "query":
-            agreement.require_heads(op, name, width, heads, found.batch, rows)
+            conditions.require_heads(op, name, width, heads, found.batch, rows)
     if has_past and op.has("key"):
         _require_one_key(op, found, heads)
     if op.has("beam_width"):
@@ -108,7 +106,7 @@ def _require_one_key(op: Op, found: Projected, heads: int) -> None:
 
 def _require_beams(op: Op) -> None:
     op.require(ge(op.tensor("beam_width").shape.size, 1), "beam_width must not be empty")
-    width = agreement.one_integer(op, "beam_width")
+    width = conditions.one_integer(op, "beam_width")
     if op.has("cache_indirection"):
         op.require_equal(width, op.sizes("cache_indirection", 3)[1], "cache_indirection must have beam_width beams")
     else:
@@ -126,8 +124,7 @@ def _multi_head(
         op.require_dims(name, batch, heads, past, head)
     stored = seen = past + found.key_length
     if shared:
-        require_scalar(op, "past_sequence_length")
-        used = agreement.one_integer(op, "past_sequence_length")
+        used = conditions.scalar_size(op, "past_sequence_length")
         op.require(ge(past, 1) & ge(past, found.key_length), "the buffer must have room for the keys")
         op.require(ge(used, 0) & lt(used, past), "past_sequence_length must be within the buffer")
         seen, stored = used + found.key_length, past
@@ -139,19 +136,19 @@ def _multi_head(
             op.require_equal(room, past, "cache_indirection must have the length of the buffer")
             op.may_fail("cache_indirection must name beams")
     op.require_dims("bias", 2 * found.query_size + found.value_size)
-    agreement.require_form(
+    conditions.require_form(
         op, mask, f"{mask} must fit the keys", *masks, (batch, seen), *[(batch, length, seen)] * bool(masks)
     )
     scores = [(rows, each, length, seen) for rows in (batch, 1) for each in (heads, 1)]
-    agreement.require_form(op, "attention_bias", "attention_bias must broadcast to the scores", *scores)
+    conditions.require_form(op, "attention_bias", "attention_bias must broadcast to the scores", *scores)
     if op.wants(3):
         op.may_fail("the model must declare the type of qk")
     lead = (batch, const(heads))
     return (
-        agreement.of_dims(dtype, batch, length, found.value_size),
-        agreement.of_dims(dtype, *lead, stored, head),
-        agreement.of_dims(dtype, *lead, stored, found.value_size // heads),
-        agreement.of_dims(DType.UNDEFINED, *lead, length, as_size(seen)),
+        of_dims(dtype, batch, length, found.value_size),
+        of_dims(dtype, *lead, stored, head),
+        of_dims(dtype, *lead, stored, found.value_size // heads),
+        of_dims(DType.UNDEFINED, *lead, length, as_size(seen)),
     )
 
 
@@ -166,8 +163,7 @@ def _split(op: Op, found: Projected) -> Iterator[tuple[str, Dim, Dim]]:
 def _projected(op: Op, heads: int) -> Projected:
     """The sizes, whatever layout the inputs have, which must agree."""
     query = op.tensor("query").shape
-    if query.rank not in (None, 3, 5):
-        op.reject(f"query must have rank 3 or 5, found shape {query}")
+    op.reject("query must have rank 3 or 5", unless=query.rank in (None, 3, 5), found=query)
     if op.has("value") and not op.has("key"):
         op.reject("value needs key, which is missing")
     if query.rank == 5:
@@ -175,7 +171,7 @@ def _projected(op: Op, heads: int) -> Projected:
             op.reject("a packed query must come without key and value")
         batch, length, _, _, head = query
         op.require_dims("query", batch, length, heads, 3, head)
-        op.require(FALSE, _PACKED, by="undocumented")
+        op.reject(_PACKED, by="undocumented")
         return Projected(batch, length, length, head * heads, head * heads)
     if query.is_top:
         op.may_fail("query must have rank 3 or 5")
@@ -186,7 +182,7 @@ def _projected(op: Op, heads: int) -> Projected:
     if not op.has("value"):
         length_of_keys = op.sizes("key", 5)[1]
         op.require_dims("key", batch, length_of_keys, heads, 2, head)
-        op.require(FALSE, _PACKED, by="undocumented")
+        op.reject(_PACKED, by="undocumented")
         if op.has("bias"):
             op.reject("packed keys must come without bias")
         return Projected(batch, length, length_of_keys, size, size)
@@ -221,7 +217,7 @@ def group_query_attention(op: Op) -> Sequence[Tensor]:
         op.reject(f"num_heads must be a multiple of kv_num_heads, found {heads} and {groups}")
     batch, length, width = op.sizes("query", 3)
     op.require(ge(batch, 1) & ge(length, 1), "query must have rows and tokens")
-    parts = heads if agreement.require_together(op, "key", "value") else heads + 2 * groups
+    parts = heads if conditions.require_together(op, "key", "value") else heads + 2 * groups
     op.require(divisible(width, 8 * parts) & ge(width, 1), f"query must divide into {parts} heads, multiples of 8")
     head, new = width // parts, op.sizes("key", 3)[1] if op.has("key") else length
     for name in ("key", "value"):
@@ -234,16 +230,17 @@ def group_query_attention(op: Op) -> Sequence[Tensor]:
     _require_group_inputs(op, batch, length, total, present, heads, head)
     kinds = [op.dtype(name) if op.has(name) else dtype for name in ("past_key", "past_value")]
     return (
-        agreement.of_dims(dtype, batch, length, head * heads),
-        *(agreement.of_dims(kind, batch, groups, present, stored) for kind in kinds),
-        agreement.of_dims(dtype, batch, heads, length, total),
+        of_dims(dtype, batch, length, head * heads),
+        *(of_dims(kind, batch, groups, present, stored) for kind in kinds),
+        of_dims(dtype, batch, heads, length, total),
     )
 
 
 def _stored_size(op: Op, head: Dim, groups: int) -> Dim:
     """The size in which a cache stores a head, whose quantisation must be whole. Without that of K, V has none."""
     k, v = (
-        agreement.of_attribute(op, f"{name}_quant_type", ("NONE", "PER_TENSOR", "PER_CHANNEL"), "NONE") for name in "kv"
+        conditions.of_attribute(op, f"{name}_quant_type", ("NONE", "PER_TENSOR", "PER_CHANNEL"), "NONE")
+        for name in "kv"
     )
     width = op.integer("kv_cache_bit_width", 0)
     kept = {0: op.dtype("query"), 4: DType.UINT8, 8: DType.INT8}.get(width)
@@ -256,8 +253,7 @@ def _stored_size(op: Op, head: Dim, groups: int) -> Dim:
         return head
     if op.outputs == 1 or not (op.has("k_scale") and op.has("v_scale")):
         op.reject("quantised caches must be outputs, and have scales")
-    if not op.has("past_key"):
-        op.may_fail("the model must declare the type of a quantised cache")
+    op.may_fail("the model must declare the type of a quantised cache", unless=op.has("past_key"))
     for name in ("k_scale", "v_scale"):
         count = head * groups if k == "PER_CHANNEL" else 1
         op.require_equal(op.tensor(name).shape.size, count, f"{name} must have a value for the tensor or each channel")
@@ -284,7 +280,7 @@ def _require_group_form(op: Op) -> None:
     if op.integer("do_rotary", 0) == 1 and not op.has("cos_cache"):
         op.reject("do_rotary needs cos_cache and sin_cache, which are missing")
     if op.has("q_norm_weight") or op.has("k_norm_weight"):
-        op.require(FALSE, "onnxruntime's CPU kernel does not normalise queries and keys", by="undocumented")
+        op.reject("onnxruntime's CPU kernel does not normalise queries and keys", by="undocumented")
 
 
 def _windowed(op: Op) -> bool:
@@ -294,8 +290,8 @@ def _windowed(op: Op) -> bool:
 def _require_group_inputs(op: Op, batch: Dim, length: Dim, total: Dim, present: Dim, heads: int, head: Dim) -> None:
     """Require lengths, tables, positions and biases that fit the queries."""
     rotated = op.integer("do_rotary", 0) == 1
-    if agreement.require_together(op, "cos_cache", "sin_cache"):
-        agreement.require_like(op, "sin_cache", "cos_cache")
+    if conditions.require_together(op, "cos_cache", "sin_cache"):
+        conditions.require_like(op, "sin_cache", "cos_cache")
         table = op.tensor("cos_cache").shape
         if table.is_top or len(table) < 2:
             op.may_fail("cos_cache must have rank 2")
@@ -323,7 +319,7 @@ def _require_group_inputs(op: Op, batch: Dim, length: Dim, total: Dim, present: 
     op.may_fail("seqlens_k must be within the cache", unless=_lengths_fit(op, length, total, room))
     op.require_dims("head_sink", heads)
     scores = [(rows, each, length, total) for rows in (batch, 1) for each in (heads, 1)]
-    agreement.require_form(op, "attention_bias", "attention_bias must broadcast to the scores", *scores)
+    conditions.require_form(op, "attention_bias", "attention_bias must broadcast to the scores", *scores)
     if op.has("query_seqlens"):
         op.require_dims("query_seqlens", batch)
         op.may_fail("query_seqlens must count tokens of the query")
@@ -342,15 +338,14 @@ def _lengths_fit(op: Op, length: Dim, total: Dim, room: Dim) -> Relation:
 
 def _cache_lengths(op: Op, new: Dim, length: Dim) -> tuple[Dim, Dim, Dim]:
     """The lengths of the past, of the present, and of all keys that the queries see."""
-    require_scalar(op, "total_sequence_length")
-    total = agreement.one_integer(op, "total_sequence_length")
+    total = conditions.scalar_size(op, "total_sequence_length")
     op.require(ge(total, 1), "total_sequence_length must be positive")
-    if not agreement.require_together(op, "past_key", "past_value"):
+    if not conditions.require_together(op, "past_key", "past_value"):
         if _windowed(op):
             op.reject("a sliding window needs a past, which is missing")
         op.require_equal(new, length, "each query must have a key where there is no past")
         op.require_equal(total, new, "total_sequence_length must count the keys where there is no past")
-        known = agreement.first_known(new, length, total)
+        known = conditions.first_known(new, length, total)
         return ZERO_EXPR, known, known
     past = op.sizes("past_key", 4)[2]
     op.require(eq(new, length) | eq(new, 0), "each query must have a new key, or none")

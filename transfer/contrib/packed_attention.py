@@ -13,9 +13,9 @@ from absint.lattices.logic.relation import le, lt
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim
 from absint.lattices.terms.normal import mod
 from absint.lattices.value import Tensor
-from absint.transfer.contrib import agreement
+from absint.transfer.conditions import first_known, head_size, kept, of_attribute, packed_head_size, require_like
 from absint.transfer.elements.logic import choose
-from absint.transfer.op import Op
+from absint.transfer.op import Op, of_dims
 from absint.transfer.rule import MICROSOFT, device, shaped
 
 
@@ -28,13 +28,13 @@ def packed_multi_head_attention(op: Op) -> Tensor:
     op.may_fail("the inputs must fit together")
     if query.rank == 4:  # (N, H, 3, d)
         op.require_dims("query", query[0], heads, 3, query[3])
-        return agreement.of_dims(dtype, query[0], query[3] * heads)
+        return of_dims(dtype, query[0], query[3] * heads)
     tokens, hidden = op.sizes("query", 2)
-    agreement.head_size(op, hidden, heads)
+    head_size(op, hidden, heads)
     _, values = op.sizes("value", 2)
     op.require_dims("key", tokens, hidden)
     op.require_dims("value", tokens, values)
-    return agreement.of_dims(dtype, tokens, values)
+    return of_dims(dtype, tokens, values)
 
 
 PAGED = "query key value key_cache value_cache cumulative_sequence_length past_seqlens block_table"
@@ -43,10 +43,10 @@ PAGED = "query key value key_cache value_cache cumulative_sequence_length past_s
 @device("PagedAttention", f"{PAGED} -> output key_cache_out value_cache_out")
 def paged_attention(op: Op) -> Sequence[Tensor]:
     """Attention of N tokens on caches in blocks, which are written in place: (N, num_heads * head size of values)."""
-    if agreement.of_attribute(op, "kv_cache_layout", ("SEPARATE", "LATENT"), "SEPARATE") == "SEPARATE":
+    if of_attribute(op, "kv_cache_layout", ("SEPARATE", "LATENT"), "SEPARATE") == "SEPARATE":
         return _paged(op)
     heads, (tokens, width) = op.positive("num_heads"), op.sizes("query", 2)
-    head = op.integer("v_head_size", 0) or agreement.head_size(op, width, heads)
+    head = op.integer("v_head_size", 0) or head_size(op, width, heads)
     return _attended(op, tokens, head * heads)
 
 
@@ -59,7 +59,7 @@ def sparse_paged_attention(op: Op) -> Sequence[Tensor]:
 def _paged(op: Op) -> Sequence[Tensor]:
     heads, groups = op.positive("num_heads"), op.positive("kv_num_heads")
     tokens, width = op.sizes("query", 2)
-    head = agreement.packed_head_size(op, width, heads, groups)
+    head = packed_head_size(op, width, heads, groups)
     op.require_dims("key", tokens, head * groups)
     op.require_dims("value", tokens, head * groups)
     return _attended(op, tokens, head * heads)
@@ -68,9 +68,9 @@ def _paged(op: Op) -> Sequence[Tensor]:
 def _attended(op: Op, tokens: Dim, width: Dim | int) -> Sequence[Tensor]:
     op.may_fail("the inputs must fit together")
     return (
-        agreement.of_dims(op.dtype("query"), tokens, width),
-        agreement.kept(op, "key_cache", 4),
-        agreement.kept(op, "value_cache", 4),
+        of_dims(op.dtype("query"), tokens, width),
+        kept(op, "key_cache", 4),
+        kept(op, "value_cache", 4),
     )
 
 
@@ -103,22 +103,22 @@ def sparse_attention(op: Op) -> Sequence[Tensor]:
     """Attention whose heads share keys and values, in a cache that keeps its shape (B, kv_num_heads, P, d)."""
     heads, groups, dtype = op.positive("num_heads"), op.positive("kv_num_heads"), op.dtype("query")
     batch, length, width = op.sizes("query", 3)
-    head = agreement.packed_head_size(op, width, heads, groups)
+    head = packed_head_size(op, width, heads, groups)
     op.require_dims("key", batch, length, head * groups)
-    agreement.require_like(op, "value", "key")
+    require_like(op, "value", "key")
     op.may_fail("the inputs must fit together")
     past: Dim = UNKNOWN_SIZE
     if op.has("past_key"):
         past = op.sizes("past_key", 4)[2]
         op.require_dims("past_key", batch, groups, past, head)
-        agreement.require_like(op, "past_value", "past_key")
-    present = agreement.of_dims(op.dtype("past_key") if op.has("past_key") else dtype, batch, groups, past, head)
-    return agreement.of_dims(dtype, batch, length, head * heads), present, present, Tensor(DType.INT32)
+        require_like(op, "past_value", "past_key")
+    present = of_dims(op.dtype("past_key") if op.has("past_key") else dtype, batch, groups, past, head)
+    return of_dims(dtype, batch, length, head * heads), present, present, Tensor(DType.INT32)
 
 
 def _policy(op: Op) -> tuple[bool, int, int]:
     """True if compressed blocks are chosen (csa), not tokens (qsa); the block size; the number chosen."""
-    compressed = agreement.of_attribute(op, "policy_mode", ("qsa", "csa"), "") == "csa"
+    compressed = of_attribute(op, "policy_mode", ("qsa", "csa"), "") == "csa"
     ratio = op.positive("compress_ratio")
     return compressed, ratio, op.positive("index_topk") if compressed else op.positive("token_budget") + ratio - 1
 
@@ -139,14 +139,14 @@ def sparse_attention_indexer(op: Op) -> Sequence[Tensor]:
     op.require_dims("key", batch, length, size * (2 if compressed else 1))
     op.may_fail("the inputs must fit together")
     dtype = op.common_dtype("query", "past_key")
-    selected = agreement.of_dims(DType.INT32, batch, length, capacity)
+    selected = of_dims(DType.INT32, batch, length, capacity)
     pending = op.sizes("past_proj_buffer", 4)[2] if compressed else UNKNOWN_SIZE
     added = (mod(pending, ratio) + length) // ratio if compressed else length
     present = past if op.has("past_sequence_length") else past + added
     return (
         selected,
-        agreement.of_dims(dtype, batch, present, size),
-        agreement.of_dims(dtype, 2, batch, _pending(op, pending, length, ratio), 2 * size),
+        of_dims(dtype, batch, present, size),
+        of_dims(dtype, 2, batch, _pending(op, pending, length, ratio), 2 * size),
     )
 
 
@@ -172,19 +172,17 @@ def packed_sparse_attention_indexer(op: Op) -> Sequence[Tensor]:
     (size,) = op.sizes("key_norm_weight", 1)
     op.may_fail("the inputs must fit together")
     batch = op.sizes("past_key_state", 3)[0]
-    gate = agreement.kept(op, "past_gate_buffer", 3)
+    gate = kept(op, "past_gate_buffer", 3)
     return (
-        agreement.of_dims(DType.INT32, tokens, capacity),
-        agreement.of_dims(DType.INT32, tokens),
-        agreement.kept(op, "past_key_state", 3),
-        agreement.kept(op, "past_kv_buffer", 3),
+        of_dims(DType.INT32, tokens, capacity),
+        of_dims(DType.INT32, tokens),
+        kept(op, "past_key_state", 3),
+        kept(op, "past_kv_buffer", 3),
         gate,
-        agreement.kept(op, "past_state_lengths", 2),
-        agreement.of_dims(
-            op.common_dtype("query", "past_key_state"), batch, op.integer("state_update_capacity", 0), size
-        ),
-        agreement.of_dims(DType.INT32, tokens),
-        agreement.of_dims(DType.INT32, batch),
+        kept(op, "past_state_lengths", 2),
+        of_dims(op.common_dtype("query", "past_key_state"), batch, op.integer("state_update_capacity", 0), size),
+        of_dims(DType.INT32, tokens),
+        of_dims(DType.INT32, batch),
     )
 
 
@@ -196,7 +194,7 @@ def packed_sparse_attention_indexer(op: Op) -> Sequence[Tensor]:
 )
 def decoder_attention(op: Op, D: Dim) -> None:
     """Attention of (S, B, D) on (L, B, D); caches (B, H, length, d), whose length depends on flags."""
-    agreement.head_size(op, D, op.positive("num_heads"))
+    head_size(op, D, op.positive("num_heads"))
     op.may_fail("mask and caches must fit the inputs")
 
 
@@ -207,7 +205,7 @@ def decoder_attention(op: Op, D: Dim) -> None:
 )
 def longformer_attention(op: Op, D: Dim) -> None:
     """Attention within windows and to some tokens: the shape of the input, (B, S, D)."""
-    agreement.head_size(op, D, op.positive("num_heads"))
+    head_size(op, D, op.positive("num_heads"))
     op.may_fail("the length must be a multiple of two windows")
 
 
@@ -220,8 +218,8 @@ def gated_relative_position_bias(op: Op) -> Tensor:
     rows, columns = op.sizes("rel_pos", 4)[2:]
     op.require_dims("rel_pos", 1, heads, length, length)
     op.may_fail("weights and biases must fit the heads")
-    known = agreement.first_known(length, rows, columns)
-    return agreement.of_dims(op.dtype("query_layer"), batch, heads, known, known)
+    known = first_known(length, rows, columns)
+    return of_dims(op.dtype("query_layer"), batch, heads, known, known)
 
 
 ROTATIONS = shaped(

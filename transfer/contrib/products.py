@@ -13,8 +13,7 @@ from absint.lattices.logic.relation import FALSE, Relation, conjunction, disjunc
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, as_dim, product
 from absint.lattices.value import Tensor, Value
-from absint.transfer.contrib.agreement import all_equal, first_known, of_attribute
-from absint.transfer.contrib.com_microsoft import require_vector
+from absint.transfer.conditions import of_attribute, same_dims
 from absint.transfer.contrib.views import restate
 from absint.transfer.convolution import conv
 from absint.transfer.linalg import gemm, matmul_shape
@@ -43,8 +42,7 @@ def check_activation(op: Op) -> None:
     name, parameters = op.string("activation"), op.attributes.get("activation_params")
     if name is None:
         return
-    if name not in _PARAMETERS:
-        op.reject(f"activation must be one of {', '.join(_PARAMETERS)}, found {name!r}")
+    op.reject(f"activation must be one of {', '.join(_PARAMETERS)}", unless=name in _PARAMETERS, found=repr(name))
     count = _PARAMETERS[name]
     if count is not None and (not isinstance(parameters, list) or len(parameters) != count):
         op.reject(f"activation {name} must have {count} parameters")
@@ -59,8 +57,7 @@ def require_sum(op: Op, name: str, result: Value, *, unless: Relation = FALSE) -
     if added.is_top or shape.is_top:
         op.may_fail(reason, unless=unless)
     else:
-        same = conjunction(*map(eq, added, shape)) if len(added) == len(shape) else FALSE
-        op.require(unless | same, reason)
+        op.require(unless | same_dims(added, shape), reason)
 
 
 def swapped(shape: Shape, swap: bool) -> Shape:
@@ -94,20 +91,11 @@ def fused_matmul(op: Op) -> Tensor:
 fused_matmul_activation = device("FusedMatMulActivation", "A B -> Y")(fused_matmul.function)
 
 
-@kernel("CDist", "A B -> C")
-def cdist(op: Op) -> Tensor:
+@kernel("CDist", "A[K, N] B[M, N] -> C:A&B[K, M]")
+def cdist(op: Op, N: Dim) -> None:
     """The distance of each row of A to each row of B."""
-    rows: list[Dim] = []
-    columns: list[Dim] = []
-    for name in ("A", "B"):
-        shape = op.tensor(name).shape
-        op.require_rank(shape, 2, name)
-        rows.append(UNKNOWN_SIZE if shape.is_top else shape[0])
-        columns.append(UNKNOWN_SIZE if shape.is_top else shape[1])
-    op.require_equal(columns[0], columns[1], "the rows of A and B must have the same length")
     of_attribute(op, "metric", ("euclidean", "sqeuclidean"), "sqeuclidean")
-    op.require(ge(first_known(*columns), 1), "the rows must not be empty")
-    return Tensor(op.common_dtype("A", "B"), shape_of(tuple(rows)))
+    op.require(ge(N, 1), "the rows must not be empty")
 
 
 @device("GemmFastGelu", "X W bias -> Y")
@@ -115,7 +103,7 @@ def gemm_fast_gelu(op: Op) -> Tensor:
     """FastGelu(X @ W + bias)."""
     shape = matmul_shape(op, op.tensor("X").shape, op.tensor("W").shape)
     if not shape.is_top and len(shape):
-        require_vector(op, "bias", shape[-1])
+        op.require_dims("bias", shape[-1])
     return Tensor(op.common_dtype("X", "W"), shape)
 
 
@@ -131,8 +119,7 @@ def fused_gemm(op: Op) -> Value:
     """Gemm, then an activation."""
     needed = _ACTIVATIONS[of_attribute(op, "activation", tuple(_ACTIVATIONS), "")]
     for name in needed.split():
-        if f"activation_{name}" not in op.attributes:
-            op.reject(f"attribute activation_{name} must be given")
+        op.reject(f"attribute activation_{name} must be given", unless=f"activation_{name}" in op.attributes)
     return restate(op, gemm, op.inputs)[0]
 
 
@@ -152,11 +139,9 @@ def packed_product(op: Op, inner: Dim | int, columns: Dim | int) -> Tensor:
 def matmul_n_bits(op: Op) -> Tensor:
     """A @ B for a packed B of K rows and N columns, as the attributes say."""
     rows, columns = op.positive("K"), op.positive("N")
-    if op.dtype("A") not in (DType.FLOAT, DType.FLOAT16):
-        op.may_fail("onnxruntime multiplies floats on a CPU")
+    op.may_fail("onnxruntime multiplies floats on a CPU", unless=op.dtype("A") in (DType.FLOAT, DType.FLOAT16))
     bits, block = op.integer("bits", 4), op.integer("block_size", 0)
-    if bits not in (2, 4, 8):
-        op.reject(f"bits must be 2, 4 or 8, found {bits}")
+    op.reject("bits must be 2, 4 or 8", unless=bits in (2, 4, 8), found=bits)
     if block < 16 or block.bit_count() != 1:
         op.reject(f"block_size must be a power of 2 and at least 16, found {block}")
     blocks, bytes_ = -(-rows // block), op.dtype("zero_points") is DType.UINT8
@@ -169,8 +154,7 @@ def matmul_n_bits(op: Op) -> Tensor:
     if bits == 8 and op.has("zero_points") and op.dtype("zero_points").is_float:
         op.reject("zero_points must be bytes for 8 bits")
     if op.has("g_idx"):
-        if bits == 8:
-            op.may_fail("onnxruntime needs fewer bits for g_idx")
+        op.may_fail("onnxruntime needs fewer bits for g_idx", unless=bits != 8)
         op.may_fail("g_idx must hold indices of blocks")
     if op.has("bias"):
         op.may_fail("onnxruntime must know the shape of the bias when it loads the model")
@@ -195,18 +179,15 @@ def _require_shape(op: Op, name: str, *shapes: tuple[int, ...]) -> None:
 @kernel("MatMulBnb4", "A B absmax -> Y")
 def matmul_bnb4(op: Op) -> Tensor:
     """A @ B for a packed B of K rows and N columns; of N rows and K columns if the attribute transB is 0."""
-    rows, columns, block = op.positive("K"), op.positive("N"), op.integer("block_size")
-    if block not in (16, 32, 64, 128, 256):
-        op.reject(f"block_size must be 16, 32, 64, 128 or 256, found {block}")
-    if op.integer("quant_type") not in (0, 1):
-        op.reject(f"quant_type must be 0 or 1, found {op.integer('quant_type')}")
+    rows, columns, block = op.positive("K"), op.positive("N"), op.integer("block_size", 0)
+    op.reject("block_size must be 16, 32, 64, 128 or 256", unless=block in (16, 32, 64, 128, 256), found=block)
+    op.reject("quant_type must be 0 or 1", unless=op.integer("quant_type") in (0, 1), found=op.integer("quant_type"))
     for name, least in (("B", -(-rows * columns // 2)), ("absmax", -(-rows * columns // block))):
         shape = op.tensor(name).shape
         op.require(ge(shape.size, least), f"{name} must hold {least} elements")
     if op.integer("transB", 1):
         return packed_product(op, rows, columns)
-    if rows > columns:
-        op.may_fail("onnxruntime may read beyond a matrix that is not transposed")
+    op.may_fail("onnxruntime may read beyond a matrix that is not transposed", unless=rows <= columns)
     return packed_product(op, columns, rows)
 
 
@@ -217,8 +198,7 @@ def matmul_fp_q4(op: Op) -> Tensor:
     sizes = op.integers("B_shape")
     if sizes is None:
         return packed_product(op, UNKNOWN_SIZE, UNKNOWN_SIZE)
-    if len(sizes) != 2:
-        op.reject(f"B_shape must have 2 values, found {len(sizes)}")
+    op.reject("B_shape must have 2 values", unless=len(sizes) == 2, found=len(sizes))
     for size in sizes:
         op.require(ge(size, 0), "sizes of B must not be negative")
     return packed_product(op, *map(as_size, sizes))
@@ -237,10 +217,8 @@ def matmul_fp8_weight(op: Op) -> Tensor:
 
 
 def _weight_product(op: Op, packed: int) -> Tensor:
-    weight = op.tensor("B").shape
-    op.require_rank(weight, 2, "B")
     op.may_fail("scales and bias must fit the weight")
-    rows, columns = (UNKNOWN_SIZE,) * 2 if weight.is_top else weight.dims
+    rows, columns = op.sizes("B", 2)
     return packed_product(op, packed * columns, rows)
 
 
@@ -291,14 +269,14 @@ def mixture_of_experts(op: Op) -> Tensor:
         op.reject(f"a sparse mixer must choose 2 experts, found k = {chosen}")
     halves: int | None = 2 if activation == "swiglu" else 1
     if op.integer("swiglu_limit_after_activation", 0) != 0:
-        op.require(FALSE, "onnxruntime's CPU kernel takes swiglu_limit_after_activation = 0 alone", by="undocumented")
+        op.reject("onnxruntime's CPU kernel takes swiglu_limit_after_activation = 0 alone", by="undocumented")
     if halves == 2 and op.integer("swiglu_fusion", 0) != 1:
-        op.require(FALSE, "onnxruntime's CPU kernel takes swiglu with swiglu_fusion = 1 alone", by="undocumented")
+        op.reject("onnxruntime's CPU kernel takes swiglu with swiglu_fusion = 1 alone", by="undocumented")
         halves = None
     _require_layers(op, hidden, experts, halves)
     op.require_dims("fc2_experts_bias", experts, hidden)
     if op.has("fc3_experts_weights") or op.has("fc3_experts_bias"):
-        op.require(FALSE, "onnxruntime's CPU kernel has no third layer", by="undocumented")
+        op.reject("onnxruntime's CPU kernel has no third layer", by="undocumented")
     return output
 
 
@@ -310,10 +288,10 @@ def _require_layers(op: Op, hidden: Dim, experts: Dim, halves: int | None) -> No
     for inner, turn in ((second[2], 1), (second[1], -1)):
         wide = UNKNOWN_SIZE if halves is None else halves * inner
         form = (
-            all_equal(first, (experts, *(wide, hidden)[::turn])),
-            all_equal(second, (experts, *(hidden, inner)[::turn])),
+            same_dims(first, (experts, *(wide, hidden)[::turn])),
+            same_dims(second, (experts, *(hidden, inner)[::turn])),
         )
-        bias = [all_equal(op.sizes(name, 2), (experts, wide)) for name in ("fc1_experts_bias",) if op.has(name)]
+        bias = [same_dims(op.sizes(name, 2), (experts, wide)) for name in ("fc1_experts_bias",) if op.has(name)]
         fits.append(conjunction(*form, *bias))
     op.require(disjunction(*fits), "the layers must fit the tokens, the experts and each other")
 
@@ -337,8 +315,7 @@ def quantised_mixture_of_experts(op: Op) -> Tensor:
 def _routed(op: Op) -> tuple[Tensor, Dim, Dim]:
     """The output, the size of a token, and the number of experts."""
     x = op.tensor("input")
-    if x.shape.rank not in (None, 2, 3):
-        op.reject(f"input must have rank 2 or 3, found shape {x.shape}")
+    op.reject("input must have rank 2 or 3", unless=x.shape.rank in (None, 2, 3), found=x.shape)
     if x.shape.is_top:
         op.may_fail("input must have rank 2 or 3")
     tokens, hidden = (UNKNOWN_SIZE,) * 2 if x.shape.is_top else (product(x.shape[:-1]), x.shape[-1])

@@ -10,18 +10,18 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import FALSE, Relation, conjunction, disjunction, eq, ge, ne
+from absint.lattices.logic.relation import FALSE, eq, ge, ne
 from absint.lattices.logic.truth import YES
-from absint.lattices.shape import SCALAR, TOP_SHAPE, Shape, shape_of
+from absint.lattices.shape import SCALAR, TOP_SHAPE, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim
 from absint.lattices.terms.normal import ceildiv
 from absint.lattices.value import SparseTensor, Tensor, Value
 from absint.transfer import elementwise, linalg, normalisation, recurrent
 from absint.transfer.concat import joined
+from absint.transfer.conditions import one_value, require_like, require_one_value
 from absint.transfer.contrib import com_microsoft
-from absint.transfer.contrib.agreement import require_like
 from absint.transfer.contrib.products import swapped
-from absint.transfer.contrib.views import restate, retyped
+from absint.transfer.contrib.views import restate, retyped, viewed
 from absint.transfer.elements.arithmetic import constant
 from absint.transfer.elements.conversion import type_attribute
 from absint.transfer.linalg import matmul_shape
@@ -32,22 +32,14 @@ from absint.transfer.rule import device, kernel
 
 def may_refuse_vectors(op: Op, *names: str) -> None:
     """Kernels accept a vector of one element as a scalar; type inference does not if it sees the shape."""
-    for name in names:
-        if op.has(name) and op.tensor(name).shape.rank != 0:
-            op.may_fail(f"{name} must be a scalar")
-
-
-def may_refuse(op: Op, reason: str, shape: Shape) -> None:
-    """The node may fail for the reason unless this is the shape of one value."""
-    one = FALSE if shape.is_top or len(shape) > 1 else conjunction(*(eq(size, 1) for size in shape))
-    op.may_fail(reason, unless=one)
+    for name in filter(op.has, names):
+        op.may_fail(f"{name} must be a scalar", unless=op.tensor(name).shape.rank == 0)
 
 
 def require_names(op: Op, *names: str) -> None:
     """Type inference rejects an empty name for a zero point, though not a list of inputs that ends before it."""
     for name in names:
-        if not op.has(name) and op.rule.places[name] < len(op.inputs):
-            op.reject(f"{name} must not have an empty name")
+        op.reject(f"{name} must not have an empty name", unless=op.has(name) or op.rule.places[name] >= len(op.inputs))
 
 
 def only_number(op: Op, name: str) -> Fraction:
@@ -55,31 +47,6 @@ def only_number(op: Op, name: str) -> Fraction:
     block = op.block(name)
     value = constant(block.elements[0]) if block is not None and len(block.elements) == 1 else None
     return Fraction(0 if value is None else value)
-
-
-def require_one_value(op: Op, *names: str) -> None:
-    """Require a scalar or a vector of one element for each of these that is given."""
-    for name in names:
-        if op.has(name):
-            _require_vector(op, name, f"{name} must be one value")
-
-
-def require_one_or_each(op: Op, count: Dim, *names: str, unless: Relation = FALSE) -> None:
-    """Require one value, or a vector with one for each of `count` channels, for each of these that is given."""
-    for name in names:
-        if op.has(name):
-            is_each = eq(op.tensor(name).shape.size, count)
-            _require_vector(op, name, f"{name} must have one value, or one for each channel", is_each, unless)
-
-
-def _require_vector(op: Op, name: str, reason: str, *instead: Relation) -> None:
-    shape = op.tensor(name).shape
-    if shape.rank == 1:
-        op.require(disjunction(eq(shape[0], 1), *instead), reason)
-    elif shape.is_top:
-        op.may_fail(reason)
-    elif len(shape) > 1:
-        op.reject(f"{reason}, found shape {shape}")
 
 
 @kernel("QLinearAdd QLinearMul", "A A_scale A_zero_point B B_scale B_zero_point C_scale C_zero_point -> C")
@@ -97,7 +64,7 @@ def q_linear_where(op: Op) -> Tensor:
     """Where on quantised tensors."""
     for name in op.rule.inputs:  # not read where X or Y is already quantised as Z is
         if name.endswith(("_scale", "_zero_point")):
-            may_refuse(op, f"{name} must be one value", op.tensor(name).shape)
+            op.may_fail(f"{name} must be one value", unless=one_value(op.tensor(name).shape))
     op.may_fail("onnxruntime may crash if some parameters are constants")
     shapes = (op.tensor(name).shape for name in ("condition", "X", "Y"))
     return Tensor(op.common_dtype("X", "Y"), op.broadcast(*shapes))
@@ -107,21 +74,12 @@ def q_linear_where(op: Op) -> Tensor:
 def q_linear_unary(op: Op) -> Tensor:
     """An element-wise operation on a quantised tensor."""
     require_one_value(op, "X_scale", "Y_scale", "X_zero_point", "Y_zero_point")
-    if len(op.inputs) < 5:
-        op.may_fail("onnxruntime crashes if the inputs end before Y_zero_point")
+    op.may_fail("onnxruntime crashes if the inputs end before Y_zero_point", unless=len(op.inputs) >= 5)
     return Tensor(op.dtype("X"), op.tensor("X").shape)
 
 
-@kernel("QuantizeLinear", "x y_scale y_zero_point -> y")
-def quantize_linear(op: Op) -> Value:
-    """QuantizeLinear of ONNX, with more types."""
-    return restate(op, elementwise.quantize_linear, op.inputs)[0]
-
-
-@kernel("DequantizeLinear", "x x_scale x_zero_point -> y")
-def dequantize_linear(op: Op) -> Value:
-    """DequantizeLinear of ONNX, with more types."""
-    return restate(op, elementwise.dequantize_linear, op.inputs)[0]
+quantize_linear = kernel("QuantizeLinear", "x y_scale y_zero_point -> y")(viewed(elementwise.quantize_linear))
+dequantize_linear = kernel("DequantizeLinear", "x x_scale x_zero_point -> y")(viewed(elementwise.dequantize_linear))
 
 
 @device("MulInteger", "A A_zero_point B B_zero_point -> C")
@@ -145,7 +103,7 @@ def q_gemm(op: Op) -> Value:
     (result,) = restate(op, linalg.gemm, [retyped(op.value(name), dtype) for name in ("A", "B", "C")])
     require_one_value(op, "a_scale", "a_zero_point", "y_scale", "y_zero_point")
     if isinstance(result, Tensor) and not result.shape.is_top:
-        require_one_or_each(op, result.shape[1], "b_scale", "b_zero_point")
+        require_one_value(op, "b_scale", "b_zero_point", each=result.shape[1])
     require_like(op, "b_zero_point", "b_scale")
     if op.has("y_zero_point") and not op.has("y_scale"):
         op.may_fail("onnxruntime may crash on a zero point without a scale")
@@ -176,7 +134,7 @@ def _scaled_product(op: Op, dtype: DType, *scales: str) -> Tensor:
     for name in scales:
         _require_scale(op, name, b[-1])
     if (op.optional("b_zero_point") or Tensor(DType.INT8, SCALAR)).shape.rank in (0, 1):
-        require_one_or_each(op, b[-1], "b_zero_point", unless=empty)
+        require_one_value(op, "b_zero_point", each=b[-1], unless=empty)
     else:
         op.may_fail("b_zero_point must have one value, or one for each column")
     if op.has("bias"):
@@ -190,7 +148,7 @@ def _require_scale(op: Op, name: str, columns: Dim) -> None:
     if shape.rank not in (0, 1):
         op.may_fail(f"{name} must have one value, or one for each column")
         return
-    require_one_or_each(op, columns, name, unless=eq(columns, 1))
+    require_one_value(op, name, each=columns, unless=eq(columns, 1))
     if shape.rank == 1 and op.decide(eq(shape[0], 1) | ne(columns, 1)) is not YES:
         op.may_fail(f"{name} must not have more values than the product has columns")
 
@@ -199,8 +157,7 @@ def _require_scale(op: Op, name: str, columns: Dim) -> None:
 def matmul_integer_16(op: Op) -> Tensor:
     """A @ B of 16-bit integers, summed in 32 bits."""
     dtypes = {op.dtype("A"), op.dtype("B")}
-    if dtypes != {DType.INT16}:
-        op.may_fail("onnxruntime multiplies only signed integers on a CPU")
+    op.may_fail("onnxruntime multiplies only signed integers on a CPU", unless=dtypes == {DType.INT16})
     shape = matmul_shape(op, op.tensor("A").shape, op.tensor("B").shape)
     # Of two unsigned matrices the documentation says UINT32, and onnxruntime infers INT32.
     return Tensor(DType.INT32 if dtypes & {DType.INT16} else DType.UNDEFINED, shape)
@@ -247,7 +204,7 @@ def q_linear_concat(op: Op) -> Tensor:
         op.reject(f"inputs must come in threes, found {len(parts)}")
     for part in (*op.inputs[:2], *parts[1::3], *parts[2::3]):  # not read where a tensor is already quantised as Y is
         shape = part.shape if isinstance(part, Tensor) else TOP_SHAPE
-        may_refuse(op, "scales and zero points must be single values", shape)
+        op.may_fail("scales and zero points must be single values", unless=one_value(shape))
     dtype = op.dtype("Y_zero_point")
     tensors = [part if isinstance(part, Tensor) else ANY_TENSOR for part in parts[::3]]
     if any(tensor.dtype is not dtype for tensor in tensors):
@@ -265,8 +222,7 @@ def q_linear_softmax(op: Op) -> Value:
     version = op.integer("opset")
     if version is None:
         op.reject("attribute opset must be given")
-    if op.tensor("X").shape.rank == 0:
-        op.reject("X must not be a scalar")
+    op.reject("X must not be a scalar", unless=op.tensor("X").shape.rank != 0)
     for name in ("X_scale", "x_zero_point", "y_scale", "y_zero_point"):  # onnxruntime takes the first element
         if op.has(name):
             shape = op.tensor(name).shape
@@ -306,8 +262,7 @@ def dynamic_quantize_lstm(op: Op) -> Sequence[Value]:
     directions, gates = 1 + (op.string("direction") == "bidirectional"), 4 * op.integer("hidden_size", 0)
     for name in op.rule.inputs[8:]:
         shape, reason = op.tensor(name).shape, f"{name} must have a value for each direction, or each of its columns"
-        if shape.rank not in (None, 1, 2):
-            op.reject(f"{reason}, found shape {shape}")
+        op.reject(reason, unless=shape.rank in (None, 1, 2), found=shape)
         if shape.is_top:
             op.may_fail(reason)
             continue
@@ -336,8 +291,7 @@ def gather_block_quantized(op: Op) -> Tensor:
     if data.is_top:
         op.may_fail("axes must be in range, and scales and zero points must fit the blocks")
         return Tensor(dtype)
-    if len(data) == 0:
-        op.reject("data must not be a scalar")
+    op.reject("data must not be a scalar", unless=len(data) != 0)
     count = _elements_per_item(op)
     sizes = [*data[:-1], UNKNOWN_SIZE if count is None else data[-1] * count]
     axis = op.axis(op.integer("gather_axis", 0), len(data), "gather_axis")
@@ -351,8 +305,7 @@ def _elements_per_item(op: Op) -> int | None:
             op.reject(f"bits must be 4, found {op.integer('bits')}")
         return None if op.dtype("data") is DType.UNDEFINED else 1
     bits = op.integer("bits", 4)
-    if bits not in (2, 4, 8):
-        op.reject(f"bits must be 2, 4 or 8, found {bits}")
+    op.reject("bits must be 2, 4 or 8", unless=bits in (2, 4, 8), found=bits)
     return 8 // bits
 
 

@@ -10,13 +10,12 @@ from collections.abc import Sequence
 from typing import Final
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import FALSE, divisible, eq, ge
+from absint.lattices.logic.relation import divisible, eq, ge
 from absint.lattices.shape import shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, const, product
 from absint.lattices.value import Tensor
-from absint.transfer.conditions import filled
-from absint.transfer.contrib import agreement
-from absint.transfer.op import Op, as_size
+from absint.transfer import conditions
+from absint.transfer.op import Op, as_size, of_dims
 from absint.transfer.recurrent import DIRECTIONS, check_activations
 from absint.transfer.rule import kernel, rule
 
@@ -26,10 +25,9 @@ UPDATE_RULES: Final = ("linear", "gated", "delta", "gated_delta")
 def _windowed(op: Op) -> tuple[Dim, ...]:
     """The leading axis of a state that covers the last tokens."""
     window = op.integer("state_window", 0)
-    if window < 0:
-        op.reject(f"state_window must not be negative, found {window}")
+    op.reject("state_window must not be negative", unless=window >= 0, found=window)
     if window:
-        op.require(FALSE, "onnxruntime's CPU kernel has no window of states", by="undocumented")
+        op.reject("onnxruntime's CPU kernel has no window of states", by="undocumented")
     return (const(window),) if window else ()
 
 
@@ -41,8 +39,8 @@ def linear_attention(op: Op) -> Sequence[Tensor]:
         op.reject(f"q_num_heads and kv_num_heads must be multiples of each other, found {heads} and {groups}")
     batch, length, width = op.sizes("query", 3)
     keys, values = op.sizes("key", 3)[2], op.sizes("value", 3)[2]
-    agreement.require_heads(op, "query", width, heads)
-    agreement.require_heads(op, "value", values, groups)
+    conditions.require_heads(op, "query", width, heads)
+    conditions.require_heads(op, "value", values, groups)
     head, value_head = width // heads, values // groups
     op.require_dims("key", batch, length, keys)
     op.require_dims("value", batch, length, values)
@@ -51,31 +49,27 @@ def linear_attention(op: Op) -> Sequence[Tensor]:
     op.require(shared, "kv_num_heads must be a multiple of the heads of the keys")
     state = (*_windowed(op), batch, const(groups), head, value_head)
     op.require_dims("past_state", *state)
-    rule = agreement.of_attribute(op, "update_rule", UPDATE_RULES, "gated_delta")
+    rule = conditions.of_attribute(op, "update_rule", UPDATE_RULES, "gated_delta")
     for name, part, most in (("decay", "gated", groups * head), ("beta", "delta", const(1))):
-        if part in rule and not op.has(name):
-            op.reject(f"update rule {rule} needs {name}")
+        op.reject(f"update rule {rule} needs {name}", unless=part not in rule or op.has(name))
         forms = [(batch, length, const(groups)), (batch, length, most)]
-        agreement.require_form(op, name, f"{name} must fit the heads of the keys", *forms)
+        conditions.require_form(op, name, f"{name} must fit the heads of the keys", *forms)
     dtype = op.common_dtype("query", "key", "value")
     return (
-        agreement.of_dims(dtype, batch, length, value_head * max(heads, groups)),
-        agreement.of_dims(op.dtype("past_state") if op.has("past_state") else dtype, *state),
+        of_dims(dtype, batch, length, value_head * max(heads, groups)),
+        of_dims(op.dtype("past_state") if op.has("past_state") else dtype, *state),
     )
 
 
-@kernel("LinearAttentionGate", "a dt_bias decay_scale b -> decay beta")
-def linear_attention_gate(op: Op) -> Sequence[Tensor]:
+@kernel("LinearAttentionGate", "a[..., H] dt_bias decay_scale b -> decay[..., H] beta:b[..., H]")
+def linear_attention_gate(op: Op, H: Dim) -> None:
     """Decay and update rate of each head: both in the shape of `a`, whose last axis is the heads."""
-    heads = agreement.last_axis(op, "a")
+    op.require(ge(H, 1), "the last axis of a must not be empty")
     for name in ("dt_bias", "decay_scale"):
-        op.require_equal(op.tensor(name).shape.size, heads, f"{name} must have a number for each head")
+        op.require_equal(op.tensor(name).shape.size, H, f"{name} must have a number for each head")
     if op.wants(1):
-        if not op.has("b"):
-            op.reject("beta needs input b, which is missing")
-        agreement.require_like(op, "b", "a")
-    a = op.tensor("a")
-    return Tensor(a.dtype, a.shape), Tensor(op.dtype("b"), a.shape)
+        op.reject("beta needs input b, which is missing", unless=op.has("b"))
+        conditions.require_like(op, "b", "a")
 
 
 @kernel(
@@ -86,8 +80,7 @@ def linear_attention_gate(op: Op) -> Sequence[Tensor]:
 def gated_delta_net(op: Op) -> Sequence[Tensor]:
     """Gated delta rule on tokens (..., H, d): (..., H, v), states (B, H, v, d), and their updates."""
     query, packed = op.tensor("query").shape, not op.has("key")
-    if packed != (not op.has("value")):
-        op.reject("key and value must be given together")
+    op.reject("key and value must be given together", unless=op.has("key") == op.has("value"))
     if packed and not op.has("initial_state"):
         op.reject("a packed query needs initial_state, which is missing")
     batch, heads, value, key = op.sizes("initial_state", 4)
@@ -95,7 +88,7 @@ def gated_delta_net(op: Op) -> Sequence[Tensor]:
         op.reject(f"query must have the axes (tokens, ...) or (batch, length, ...), found shape {query}")
     if query.is_top:
         op.may_fail("the inputs must fit together")
-        return Tensor(op.dtype("query")), agreement.of_dims(DType.FLOAT, batch, heads, value, key), Tensor(DType.FLOAT)
+        return Tensor(op.dtype("query")), of_dims(DType.FLOAT, batch, heads, value, key), Tensor(DType.FLOAT)
     lead = query[: -1 if packed else -2]
     if packed:
         projected = query[-1] - heads * value
@@ -105,23 +98,22 @@ def gated_delta_net(op: Op) -> Sequence[Tensor]:
         op.require_dims("key", *query)
         op.require_dims("value", *lead, heads, value)
     fits = divisible(projected, 2 * key) & divisible(2 * key * heads, projected)
-    some = filled((*lead, heads, value, key, projected))
+    some = conditions.filled((*lead, heads, value, key, projected))
     op.require(some, "tokens and heads must not be empty")
     op.require(some & fits, "value must have a multiple of the heads of query")
     batch = _rows_of_tokens(op, lead, batch)
     op.require_dims("initial_state", batch, heads, value, key)
     _require_updates(op, lead, heads, key)
-    capacity = agreement.require_captures(op, batch)
-    if capacity > 8:
-        op.reject(f"state_update_capacity must be at most 8, found {capacity}")
+    capacity = conditions.require_captures(op, batch)
+    op.reject("state_update_capacity must be at most 8", unless=capacity <= 8, found=capacity)
     op.require_dims("state_update_active", 1)
     changes = UNKNOWN_SIZE if packed else as_size(capacity * (heads + query[-2] * key + heads * value))
     if op.has("decay") and op.tensor("decay").shape.rank != len(lead) + 1:
         changes = UNKNOWN_SIZE
     return (
         Tensor(op.dtype("query"), shape_of((*lead, heads, value))),
-        agreement.of_dims(DType.FLOAT, batch, heads, value, key),
-        agreement.of_dims(DType.FLOAT, batch, changes),
+        of_dims(DType.FLOAT, batch, heads, value, key),
+        of_dims(DType.FLOAT, batch, changes),
     )
 
 
@@ -130,32 +122,30 @@ def _rows_of_tokens(op: Op, lead: Sequence[Dim], rows: Dim) -> Dim:
     if len(lead) == 2:
         if op.has("cu_seqlens"):
             op.reject("cu_seqlens needs one axis of tokens")
-        return agreement.first_known(lead[0], rows)
+        return conditions.first_known(lead[0], rows)
     if op.has("cu_seqlens"):
-        return agreement.first_known(agreement.require_offsets(op, "cu_seqlens", lead[0]), rows)
-    if not op.has("initial_state"):
-        op.reject("one of cu_seqlens and initial_state must be given")
+        return conditions.first_known(conditions.require_offsets(op, "cu_seqlens", lead[0]), rows)
+    op.reject("one of cu_seqlens and initial_state must be given", unless=op.has("initial_state"))
     op.require(ge(rows, 1) & divisible(lead[0], rows), "the tokens must divide into rows")
     return rows
 
 
 def _require_updates(op: Op, lead: Sequence[Dim], heads: Dim, key: Dim) -> None:
     """Require decay and rate as the rule takes them, and the parameters of their activations."""
-    taken = agreement.of_attribute(op, "update_rule", UPDATE_RULES, "gated_delta")
+    taken = conditions.of_attribute(op, "update_rule", UPDATE_RULES, "gated_delta")
     for name, part in (("decay", "gated"), ("beta", "delta")):
         if op.has(name) is not (part in taken):
             op.reject(f"update rule {taken} {'must have no' if op.has(name) else 'needs'} {name}")
         if op.has(name) and op.dtype(name) not in (DType.FLOAT, op.dtype("query")):
             op.may_fail(f"{name} must be of floats, or of the type of query")
     op.require_dims("beta", *lead, heads)
-    agreement.require_form(op, "decay", "decay must fit the heads", (*lead, heads), (*lead, heads, key))
-    agreement.of_attribute(op, "beta_activation", ("none", "sigmoid"), "none")
-    if op.integer("chunk_size", 1) < 1:
-        op.reject(f"chunk_size must be positive, found {op.integer('chunk_size')}")
+    conditions.require_form(op, "decay", "decay must fit the heads", (*lead, heads), (*lead, heads, key))
+    conditions.of_attribute(op, "beta_activation", ("none", "sigmoid"), "none")
+    op.reject("chunk_size must be positive", unless=op.integer("chunk_size", 1) >= 1, found=op.integer("chunk_size"))
     if op.number("gate_lower_bound", -5.0) >= 0:
         op.may_fail("gate_lower_bound must be negative")
     active = (
-        agreement.of_attribute(op, "gate_activation", ("none", "softplus", "qwen", "sigmoid", "kda"), "none") != "none"
+        conditions.of_attribute(op, "gate_activation", ("none", "softplus", "qwen", "sigmoid", "kda"), "none") != "none"
     )
     given = [name for name in ("a_log", "dt_bias") if op.has(name)]
     if not op.has("decay"):
@@ -169,15 +159,14 @@ def _require_updates(op: Op, lead: Sequence[Dim], heads: Dim, key: Dim) -> None:
             op.may_fail("dt_bias must fit the heads")
         each = [(heads, key), (heads * key,)] if decay.is_top or len(decay) > len(lead) + 1 else []
         op.require_dims("a_log", heads)
-        agreement.require_form(op, "dt_bias", "dt_bias must fit the heads", (heads,), *each)
+        conditions.require_form(op, "dt_bias", "dt_bias must fit the heads", (heads,), *each)
 
 
 def _carried(op: Op, kernel: Dim) -> Dim:
     """The number of positions before the first one that a causal convolution sees."""
     dilation = op.integer("dilation", 1)
-    if dilation < 1:
-        op.reject(f"dilation must be positive, found {dilation}")
-    agreement.of_attribute(op, "activation", ("none", "silu", "swish"), "none")
+    op.reject("dilation must be positive", unless=dilation >= 1, found=dilation)
+    conditions.of_attribute(op, "activation", ("none", "silu", "swish"), "none")
     op.require(ge(kernel, 1), "the kernel must not be empty")
     return as_size((kernel - 1) * dilation)
 
@@ -188,7 +177,7 @@ def causal_conv_with_state(op: Op) -> Sequence[Tensor]:
     if op.wants(2) or any(op.integer(name, default) != default for name, default in _EXTENDED.items()):
         if (op.integer("channels_last", 0), op.integer("ndim", 1), op.integer("state_window", 0)) != (1, 1, 0):
             op.reject("attributes of other states and channels need channels_last=1, ndim=1 and no state_window")
-        op.require(FALSE, "onnxruntime's CPU kernel has no other states and channels", by="undocumented")
+        op.reject("onnxruntime's CPU kernel has no other states and channels", by="undocumented")
     return _causal_conv(op)
 
 
@@ -207,8 +196,7 @@ def _causal_conv(op: Op) -> Sequence[Tensor]:
     axes, channels_last = op.integer("ndim", 1), op.flag("channels_last")
     if axes not in (1, 2, 3) or (channels_last and axes != 1):
         op.reject(f"ndim must be 1, 2 or 3, and 1 where the channels are last, found {axes}")
-    if axes != 1:
-        op.require(FALSE, "onnxruntime's CPU kernel has one spatial axis", by="undocumented")
+    op.reject("onnxruntime's CPU kernel has one spatial axis", unless=axes == 1, by="undocumented")
     window, x, dtype = _windowed(op), op.tensor("input").shape, op.common_dtype("input", "weight", "bias", "past_state")
     kernel = op.sizes("weight", axes + 2)[2:]
     carried = _carried(op, kernel[-1])
@@ -228,8 +216,8 @@ def _causal_conv(op: Op) -> Sequence[Tensor]:
     if op.integer("state_channels_last", -1) == 0:
         state = (UNKNOWN_SIZE,) * len(state)
     op.require_dims("past_state", *state)
-    changes = agreement.of_dims(dtype, x[0], op.integer("state_update_capacity", 0), channels)
-    return Tensor(dtype, x), agreement.of_dims(dtype, *state), changes
+    changes = of_dims(dtype, x[0], op.integer("state_update_capacity", 0), channels)
+    return Tensor(dtype, x), of_dims(dtype, *state), changes
 
 
 @rule("CausalConvWithState", "input weight bias past_state -> output present_state")
@@ -266,27 +254,27 @@ def varlen_causal_conv_with_state(op: Op) -> Sequence[Tensor]:
     op.require_dims("weight", channels, 1, kernel)
     op.require_dims("bias", channels)
     rows, _, length = op.sizes("initial_state", 3)
-    batch = agreement.first_known(agreement.require_offsets(op, "cumulative_sequence_length", tokens), rows)
-    carried = agreement.first_known(_carried(op, kernel), length)
+    batch = conditions.first_known(conditions.require_offsets(op, "cumulative_sequence_length", tokens), rows)
+    carried = conditions.first_known(_carried(op, kernel), length)
     op.require_dims("initial_state", batch, channels, carried)
     op.require(ge(tokens, batch), "there must be a token for each row")
-    capacity = agreement.require_captures(op, batch)
-    if agreement.require_together(op, "kernel_delta", "previous_mask"):
+    capacity = conditions.require_captures(op, batch)
+    if conditions.require_together(op, "kernel_delta", "previous_mask"):
         op.may_fail("onnxruntime's CPU kernel takes no kernel_delta")
     elif (op.integer("group_size", 1), op.integer("delta_offset", 0)) != (1, 0):
         op.reject("group_size and delta_offset need kernel_delta, which is missing")
     dtype = op.common_dtype("input", "weight", "initial_state")
     return (
-        agreement.of_dims(dtype, tokens, channels),
-        agreement.of_dims(dtype, batch, channels, carried),
-        agreement.of_dims(dtype, batch, capacity, channels),
+        of_dims(dtype, tokens, channels),
+        of_dims(dtype, batch, channels, carried),
+        of_dims(dtype, batch, capacity, channels),
     )
 
 
 @kernel("AttnLSTM", "X W R B sequence_lens initial_h initial_c P QW MW V M memory_seq_lens AW -> Y Y_h Y_c")
 def attn_lstm(op: Op) -> Sequence[Tensor]:
     """LSTM on its input joined with attention over a memory: (S, directions, B, hidden), and the last states."""
-    directions = DIRECTIONS[agreement.of_attribute(op, "direction", tuple(DIRECTIONS), "forward")]
+    directions = DIRECTIONS[conditions.of_attribute(op, "direction", tuple(DIRECTIONS), "forward")]
     size = const(op.positive("hidden_size"))
     if op.number("clip", 1.0) <= 0:
         op.reject(f"clip must be positive, found {op.number('clip')}")
@@ -310,15 +298,14 @@ def attn_lstm(op: Op) -> Sequence[Tensor]:
         "AW": (directions, depth + size, context),
     }.items():
         op.require_dims(name, *dims)
-    for name in ("sequence_lens", "memory_seq_lens"):
-        if op.has(name):
-            op.may_fail(f"{name} must be positive and within the sequences")
+    for name in filter(op.has, ("sequence_lens", "memory_seq_lens")):
+        op.may_fail(f"{name} must be positive and within the sequences")
     op.require(eq(batch, 0) | ge(memory, 1), "the memory must not be empty")
-    some = filled((steps, batch, width, context))
+    some = conditions.filled((steps, batch, width, context))
     op.may_fail("onnxruntime may end the process over empty sequences", unless=some)
     dtype, last = op.common_dtype("X", "W", "R"), (directions, batch, size)
     return (
-        agreement.of_dims(dtype, steps, directions, batch, size),
-        agreement.of_dims(dtype, *last),
-        agreement.of_dims(dtype, *last),
+        of_dims(dtype, steps, directions, batch, size),
+        of_dims(dtype, *last),
+        of_dims(dtype, *last),
     )

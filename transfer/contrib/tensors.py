@@ -14,10 +14,10 @@ from absint.lattices.shape import SCALAR, TOP_SHAPE
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, const
 from absint.lattices.terms.normal import Real, ceildiv
 from absint.lattices.value import Tensor, Value
-from absint.transfer.contrib.agreement import first_known, of_attribute, of_dims, require_like
+from absint.transfer.conditions import of_attribute, require_like, require_scalar
 from absint.transfer.contrib.views import restate
 from absint.transfer.generators import arange
-from absint.transfer.op import Op, as_size
+from absint.transfer.op import Op, as_size, of_dims
 from absint.transfer.rule import MICROSOFT, device, kernel, shaped
 from absint.transfer.sampling import grid_sample
 from absint.transfer.shape_ops import unsqueeze
@@ -39,13 +39,7 @@ LOOKUPS = shaped(
 @kernel("ExpandDims", "data axis -> Y", elements=True)
 def expand_dims(op: Op) -> Value:
     """Unsqueeze at one axis."""
-    axis, reason = op.tensor("axis").shape, "axis must be one number"
-    if axis.is_top:
-        op.may_fail(reason)
-    elif len(axis) > 1:
-        op.reject(f"{reason}, found shape {axis}")
-    elif len(axis) == 1:
-        op.require_equal(axis[0], 1, reason)
+    require_scalar(op, "axis")
     return restate(op, unsqueeze, op.inputs)[0]
 
 
@@ -66,8 +60,7 @@ def unfold_tensor(op: Op) -> Tensor:
         op.reject(
             f"size must not be negative, and step must be positive, found {'none' if size is None else size} and {step}"
         )
-    if size == 0:
-        op.may_fail("the window must not be empty")
+    op.may_fail("the window must not be empty", unless=size != 0)
     if x.dtype not in (DType.FLOAT, DType.DOUBLE, DType.INT32, DType.INT64):
         runs = UNKNOWN_RELATION if x.dtype is DType.UNDEFINED else FALSE
         op.require(runs, f"onnxruntime unfolds floats, doubles and integers of 32 or 64 bits, found {x.dtype}")
@@ -80,20 +73,16 @@ def unfold_tensor(op: Op) -> Tensor:
     return of_dims(x.dtype, *x.shape[:axis], count, *x.shape[axis + 1 :], size)
 
 
-@kernel("CropAndResize", "X rois batch_indices crop_size -> Y")
-def crop_and_resize(op: Op) -> Tensor:
+@kernel("CropAndResize", "X[?, C, ?, ?] rois[R, 4] batch_indices[R] crop_size[2] -> Y")
+def crop_and_resize(op: Op, R: Dim, C: Dim) -> Tensor:
     """A crop of images (N, C, H, W) for each of R regions, resized: (R, C, height, width) of crop_size."""
     of_attribute(op, "mode", ("bilinear", "nearest"), "bilinear")
-    channels = op.sizes("X", 4)[1]
-    (regions, _), (indices,) = op.sizes("rois", 2), op.sizes("batch_indices", 1)
-    op.require_dims("rois", indices, 4)
-    op.require_dims("crop_size", 2)
-    op.may_fail("every region must belong to an image", unless=eq(first_known(regions, indices), 0))
+    op.may_fail("every region must belong to an image", unless=eq(R, 0))
     size = op.integers("crop_size")
     height, width = size if size is not None and len(size) == 2 else (UNKNOWN_SIZE, UNKNOWN_SIZE)
     for dim in (height, width):
         op.require(ge(dim, 1), "crops must not be empty")
-    return of_dims(op.dtype("X"), first_known(regions, indices), channels, as_size(height), as_size(width))
+    return of_dims(op.dtype("X"), R, C, as_size(height), as_size(width))
 
 
 @kernel("WordConvEmbedding", "Sequence W B C -> Y")
@@ -127,10 +116,8 @@ def _leading(op: Op, name: str, rank: int) -> tuple[Dim, ...]:
 @device("ComplexMul ComplexMulConj", "A B -> C")
 def complex_mul(op: Op) -> Tensor:
     """The product of complex numbers, which the last axis holds as two reals, with broadcasting."""
-    shapes = [op.tensor(name).shape for name in ("A", "B")]
-    for name, shape in zip(("A", "B"), shapes, strict=True):
-        if shape.rank == 0:
-            op.reject(f"{name} must hold complex numbers, found a scalar")
+    shapes = [op.ranked(name, 1) for name in ("A", "B")]
+    for name, shape in zip("AB", shapes, strict=True):
         op.require_equal(UNKNOWN_SIZE if shape.is_top else shape[-1], 2, f"the last axis of {name} must have size 2")
     return Tensor(op.common_dtype("A", "B"), op.broadcast(*shapes))
 
@@ -142,8 +129,7 @@ def fft(op: Op) -> Tensor:
     if op.integer("onesided", 1) != 1 or x.shape.is_top:
         op.may_fail("the transform must be one-sided, of a signal")
         return Tensor(x.dtype)
-    if len(x.shape) < (1 if forward else 2):
-        op.reject(f"X must hold a signal, found shape {x.shape}")
+    op.reject("X must hold a signal", unless=len(x.shape) >= (1 if forward else 2), found=x.shape)
     if forward:
         return of_dims(x.dtype, *x.shape[:-1], x.shape[-1] // 2 + 1, 2)
     op.require_equal(x.shape[-1], 2, "the last axis must have size 2")
@@ -167,8 +153,7 @@ def group_norm(op: Op) -> Tensor:
 @device("BitmaskDropout", "data ratio training_mode -> output mask")
 def bitmask_dropout(op: Op) -> Sequence[Tensor]:
     """data with elements dropped, and a mask of those kept: a bit for each element, 32 in a number."""
-    data = op.tensor("data")
-    return Tensor(data.dtype, data.shape), of_dims(DType.UINT32, _packed(data.shape.size))
+    return _with_bits(op)
 
 
 @device("BitmaskBiasDropout", "data bias residual ratio training_mode -> output mask")
@@ -176,12 +161,12 @@ def bitmask_bias_dropout(op: Op) -> Sequence[Tensor]:
     """data + bias with elements dropped, + residual, and a bit for each element that was kept, 32 in a number."""
     require_like(op, "residual", "data")
     op.may_fail("bias must fit the data")
+    return _with_bits(op)
+
+
+def _with_bits(op: Op) -> Sequence[Tensor]:
     data = op.tensor("data")
-    return Tensor(data.dtype, data.shape), of_dims(DType.UINT32, _packed(data.shape.size))
-
-
-def _packed(bits: Dim) -> Dim:
-    return as_size(ceildiv(bits, 32))
+    return Tensor(data.dtype, data.shape), of_dims(DType.UINT32, as_size(ceildiv(data.shape.size, 32)))
 
 
 @device("Snpe", "inputs* -> outputs*")

@@ -9,7 +9,7 @@ from absint.lattices.dtype import DType
 from absint.lattices.shape import Shape, shape_of
 from absint.lattices.value import Tensor, Value
 from absint.transfer.op import Op
-from absint.transfer.rule import Rule
+from absint.transfer.rule import Function, Rule
 from absint.transfer.stating import AttributeValue
 
 NEWEST: Final = 1 << 30
@@ -40,6 +40,16 @@ def restate(
     inner.is_inferred = op.is_inferred
     result = rule.function(inner)
     return [result] if isinstance(result, Value) else list(result)
+
+
+def viewed(rule: Rule) -> Function:
+    """The rule of an operator that is another one, at its newest version, under its own name."""
+
+    def transfer(op: Op) -> list[Value]:
+        return restate(op, rule, op.inputs)
+
+    transfer.__doc__ = rule.function.__doc__
+    return transfer
 
 
 def channels_last(op: Op, rule: Rule, inputs: Sequence[Value | None], *, version: int = NEWEST) -> list[Value]:

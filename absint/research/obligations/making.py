@@ -64,7 +64,7 @@ class _Making:
             yield from self._illegal()
             return
         if self.applied.rejected is not None:
-            yield self._obligation("rejected", f"no sizes are legal: {self.applied.rejected}", [self.legal])
+            yield self._made("rejected", f"no sizes are legal: {self.applied.rejected}", self._script([self.legal]))
             return
         for place, (output, value) in enumerate(zip(self.meaning.outputs, self.applied.outputs, strict=False)):
             yield from self._output(place, output, value)
@@ -124,7 +124,7 @@ class _Making:
         dims = value.shape.dims
         if len(dims) != len(output.dims):
             claim = f"{where} has rank {len(dims)}, specified is {len(output.dims)}"
-            yield self._obligation("exact", claim, [self.legal])
+            yield self._made("exact", claim, self._script([self.legal]))
             return
         for axis, (defined, dim) in enumerate(zip(output.dims, dims, strict=True)):
             yield from self._size(f"{where}, axis {axis}", defined, dim)
@@ -198,9 +198,6 @@ class _Making:
         for relation in required:
             script.commands(f"(assert {script.script.relation(relation)})")
         yield self._made("sufficient", f"the requirements imply: {clause.reason}", script)
-
-    def _obligation(self, kind: Kind, claim: str, formulas: Sequence[Formula]) -> Obligation:
-        return self._made(kind, claim, self._script(formulas))
 
     def _made(self, kind: Kind, claim: str, script: _Script) -> Obligation:
         return Obligation(self.operator, self.version, str(self.instance), kind, claim, script.text)

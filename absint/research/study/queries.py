@@ -8,7 +8,7 @@ so that the same question about two layers is the same text.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 from absint.jobs.auditing.judging import read_claims
@@ -84,12 +84,7 @@ def collected(result: Result, claims: Iterable[Claim]) -> tuple[list[Json], dict
             continue
         queries.append(
             {
-                "body": found.body,
-                "logic": found.logic,
-                "status": found.status,
-                "tier": found.tier,
-                "premises": found.premises,
-                "names": dict(found.names),
+                **asdict(found),
                 "claim": str(same[0]),
                 "places": [str(claim.place) for claim in same[:_PLACES]],
                 "count": len(same),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -71,41 +71,27 @@ def study(
     Raises UsageError for a folder without models, an unknown source, a scheduler that does not answer.
     """
     groups = pairs(folder, read_sources(sources), seconds=seconds, confirm=confirm, at_least=at_least)
-    store = Store(Path(out)) if out is not None else None
-    try:
-        return _studied(groups, store, jobs, scheduler, retry, progress, perform)
-    finally:
+    with closing(Store(Path(out))) if out is not None else nullcontext() as store:
+        tasks = {Key(task.model, str(task.source)): task for group in groups for task in group}
+        found: dict[Key, Record] = {}
         if store is not None:
-            store.close()
-
-
-def _studied(
-    groups: Sequence[Sequence[Task]],
-    store: Store | None,
-    jobs: int | None,
-    scheduler: str | None,
-    retry: bool,
-    progress: Progress | None,
-    perform: str,
-) -> Study:
-    tasks = {Key(task.model, str(task.source)): task for group in groups for task in group}
-    found: dict[Key, Record] = {}
-    if store is not None:
-        known = {key: old for key, task in tasks.items() if (old := store.of(task)) is not None}
-        found = {key: old for key, old in known.items() if not (retry and old.is_lost)}
-    reused = len(found)
-    missing = [[task.to_job() for task in group if Key(task.model, str(task.source)) not in found] for group in groups]
-    if progress is not None:
-        progress(reused, len(tasks), "")
-    with closing(finished(missing, perform, jobs, scheduler)) as results:
-        for job, done in results:
-            task = Task.from_job(job)
-            new = record(task, done)
-            if new.key in found:  # a cluster may do a job twice
-                continue
-            found[new.key] = new
-            if store is not None:
-                store.add(new)
-            if progress is not None:
-                progress(len(found), len(tasks), f"{task.model}, {task.source}")
-    return Study(tuple(found[key] for key in tasks), reused, store.damaged if store is not None else 0)
+            known = {key: old for key, task in tasks.items() if (old := store.of(task)) is not None}
+            found = {key: old for key, old in known.items() if not (retry and old.is_lost)}
+        reused = len(found)
+        missing = [
+            [task.to_job() for task in group if Key(task.model, str(task.source)) not in found] for group in groups
+        ]
+        if progress is not None:
+            progress(reused, len(tasks), "")
+        with closing(finished(missing, perform, jobs, scheduler)) as results:
+            for job, done in results:
+                task = Task.from_job(job)
+                new = record(task, done)
+                if new.key in found:  # a cluster may do a job twice
+                    continue
+                found[new.key] = new
+                if store is not None:
+                    store.add(new)
+                if progress is not None:
+                    progress(len(found), len(tasks), f"{task.model}, {task.source}")
+        return Study(tuple(found[key] for key in tasks), reused, store.damaged if store is not None else 0)

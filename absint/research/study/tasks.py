@@ -21,7 +21,7 @@ from absint.errors import ModelError, UsageError
 from absint.jobs.auditing import Audit, Claims, Judged, Judgement, by_policy, declared, judge, peer, roots
 from absint.jobs.auditing.runs import Feeds
 from absint.jobs.auditing.sources import TOOLS, is_installed
-from absint.lattices.logic.relation import Relation, ge
+from absint.lattices.logic.relation import ge
 from absint.lattices.terms.expr import symbol
 from absint.lattices.unify import POLICIES
 from absint.program.nodes import Node
@@ -63,17 +63,14 @@ def known_runs(folder: Path) -> Mapping[str, dict[str, Json]]:
 def _checked(path: Path, name: str, entry: object) -> dict[str, Json]:
     if isinstance(entry, dict):
         sizes, data = entry.get("sizes", 0), entry.get("data", [{}])
-        if _is_list_of_objects(data) and _is_list_of_objects(sizes) and all(map(_is_binding, sizes)):
+        is_read = _is_list_of_objects(data) and _is_list_of_objects(sizes)
+        if is_read and all(type(size) is int and size >= 0 for binding in sizes for size in binding.values()):
             return {"sizes": sizes, "data": data or [{}]}
     raise UsageError(f"{path}: {name[:60]!r}: {_HINT}")
 
 
 def _is_list_of_objects(items: object) -> bool:
     return isinstance(items, list) and all(isinstance(item, dict) for item in items)
-
-
-def _is_binding(sizes: Mapping[str, object]) -> bool:
-    return all(type(size) is int and size >= 0 for size in sizes.values())
 
 
 def feeds_of(result: Result, runs: Mapping[str, Any]) -> Iterator[Feeds]:
@@ -288,12 +285,10 @@ def analysed(task: Task) -> Result:
         if path.is_file() and digest_of(path) != task.sha256:
             raise ModelError(f"{task.path} has changed since the study began")
         found = analyze(task.path)
-        _latest[key] = analyze(task.path, assume=_assumed(task, found)) if task.at_least else found
+        if task.at_least:
+            found = analyze(task.path, assume=[ge(symbol(name), task.at_least) for name in found.symbols])
+        _latest[key] = found
     return _latest[key]
-
-
-def _assumed(task: Task, result: Result) -> list[Relation]:
-    return [ge(symbol(name), task.at_least) for name in result.symbols]
 
 
 def claims_of(task: Task, result: Result) -> Claims:

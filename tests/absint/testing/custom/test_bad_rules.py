@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import absint
-from absint import DType, Op, RuleError, Shape, Tensor, rule
+from absint import DType, Op, RuleError, Shape, Tensor, eq, rule
 from absint.transfer.rule import Rule
 from tests.absint.testing.custom.graphs import around
 
@@ -61,6 +61,11 @@ def identity_as_requirement(op: Op) -> Any:
     return [op.tensor("X"), op.tensor("X")]
 
 
+def a_relation_as_truth(op: Op) -> Any:
+    op.reject("square", unless=eq(*op.tensor("X").shape))  # type: ignore[arg-type]
+    return [op.tensor("X"), op.tensor("X")]
+
+
 def rule_of(function: Callable[[Op], Any]) -> Rule:
     return rule("Bad", domain="my", inputs="X", outputs="Y Mask")(function)
 
@@ -94,6 +99,10 @@ def rule_of(function: Callable[[Op], Any]) -> Rule:
             identity_as_requirement,
             "states False, which is not a relation: write eq(a, b) or ne(a, b), since a == b compares the terms "
             "themselves",
+        ),
+        (
+            a_relation_as_truth,
+            "rejects unless M == N, which is no truth: write op.require(relation, reason)",
         ),
     ],
     ids=lambda item: getattr(item, "__name__", ""),
