@@ -1,7 +1,7 @@
 """Numbers that do the same as an element of an operand which holds sizes: constants, wherever one does.
 
-Each function gives, for one operand of a node, the numbers of which any will do for each element, the element itself
-first. It never widens or narrows what the node takes.
+Each function gives, for one operand of a node, the numbers of which any will do for each element: the element itself
+first, or the size that a -1 stands for. It never widens or narrows what the node takes.
 """
 
 from __future__ import annotations
