@@ -13,15 +13,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import cast
 
+from absint.lattices.dtype import DType
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import TRUE, Relation, ge
 from absint.lattices.logic.truth import YES
 from absint.lattices.records import NamedTuple
-from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, add, const, expr_of, sub
+from absint.lattices.terms.expr import Dim, Expr, add, const, expr_of, sub
 from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.normal import ceildiv, floordiv, maximum, minimum, truncdiv
 from absint.lattices.terms.polynomials import nonneg
 from absint.transfer.conditions import documents_exclude
+from absint.transfer.elements.rounded import computed, of_integer, to_integer
 from absint.transfer.op import Op, as_size
 from absint.transfer.semantics import ONNX
 
@@ -140,7 +142,7 @@ def _slides(size: Dim, window: Window) -> tuple[Relation, Dim]:
             positions = positions + maximum(1 - window.kernel, 0)
         # A window that fits only into the padding of an empty axis is refused.
         return ge(positions, 1), as_size(positions)
-    slack = size + (window.before + window.after) - window.span
+    slack = _slack(size, window)
     return ge(slack, 0), as_size(monotone(slack, lambda e: floordiv(e, window.stride) + 1))
 
 
@@ -153,7 +155,7 @@ def pooled(op: Op, size: Dim, window: Window, axis: int, *, ceil_mode: bool = Fa
     if op.semantics == ONNX:
         return _documented(op, size, window, ceil_mode, axis)
     if not (isinstance(window.span, Expr) and window.span.const is not None):
-        slack = size + (window.before + window.after) - window.span
+        slack = _slack(size, window)
         positions = monotone(slack, lambda e: truncdiv(e, window.stride) + 1)
         op.require(ge(positions, 0), f"the window must fit spatial axis {axis}")
         return as_size(positions)
@@ -161,8 +163,27 @@ def pooled(op: Op, size: Dim, window: Window, axis: int, *, ceil_mode: bool = Fa
     for need in found.needs:
         op.require(need, f"the window must fit spatial axis {axis}")
     if found.exact is not None and not op.assume(found.exact, f"FLOAT holds the size of spatial axis {axis} exactly"):
-        return UNKNOWN_SIZE
+        return _dropped(_rounded_up(op, size, window), size, window)
     return found.positions
+
+
+def _rounded_up(op: Op, size: Dim, window: Window) -> Dim:
+    """Positions of a window by floats that the runtime rounds."""
+    slack, stride = (of_integer(DType.FLOAT, dim) for dim in (_slack(size, window), const(window.stride)))
+    ceiling = computed("ceil", DType.FLOAT, computed("/", DType.FLOAT, slack, stride))
+    return as_size(to_integer(op, DType.FLOAT, DType.INT64, ceiling) + 1)
+
+
+def _slack(size: Dim, window: Window) -> Dim:
+    """How far the window can slide."""
+    return size + (window.before + window.after) - window.span
+
+
+def _dropped(positions: Dim, size: Dim, window: Window) -> Dim:
+    """The positions without a last window that would start in the padding at the end."""
+    if nonneg(window.span - (window.after + window.stride)):
+        return positions
+    return as_size(minimum(positions, maximum(positions - 1, ceildiv(size + window.before, window.stride))))
 
 
 def _documented(op: Op, size: Dim, window: Window, ceil_mode: bool, axis: int) -> Dim:
@@ -170,16 +191,12 @@ def _documented(op: Op, size: Dim, window: Window, ceil_mode: bool, axis: int) -
     stride = window.stride
     if window.same:
         return as_size(ceildiv(size, stride))
-    slack = size + (window.before + window.after) - window.span
+    slack = _slack(size, window)
     reason = f"the window must fit spatial axis {axis}"
     positions = monotone(slack, lambda e: (ceildiv(e, stride) if ceil_mode else floordiv(e, stride)) + 1)
     op.require(ge(positions, 0), reason)
     op.may_fail(reason, unless=ge(slack, 0))
-    if ceil_mode and not nonneg(window.span - (window.after + stride)):
-        # A last window that would start in the padding at the end is dropped.
-        starts = ceildiv(size + window.before, stride)
-        positions = minimum(positions, maximum(positions - 1, starts))
-    return as_size(positions)
+    return as_size(_dropped(positions, size, window) if ceil_mode else positions)
 
 
 class _Pooled(NamedTuple):
@@ -205,7 +222,7 @@ def _pooled(facts: Facts, size: Dim, window: Window, ceil_mode: bool, may_be_emp
         slack = least + window.kernel - window.span
     else:
         least = size - 1
-        slack = size + (window.before + window.after) - window.span
+        slack = _slack(size, window)
     margin = sub(slack, least)
     if ceil_mode:
         positions = as_size(monotone(slack, lambda e: ceildiv(e, stride) + 1))
@@ -215,13 +232,7 @@ def _pooled(facts: Facts, size: Dim, window: Window, ceil_mode: bool, may_be_emp
         needs = (*needs, ge(slack + (2 * stride - 1), 0))
     if not ceil_mode or window.same:
         return _Pooled(positions, needs)
-    exact = ge(1 << 24, slack)
-    overhang = window.after + stride - window.span
-    if nonneg(-overhang):
-        return _Pooled(positions, needs, exact)
-    # A last window that would start in the padding at the end is dropped.
-    starts = ceildiv(size + window.before, stride)
-    return _Pooled(as_size(minimum(positions, maximum(positions - 1, starts))), needs, exact)
+    return _Pooled(_dropped(positions, size, window), needs, ge(1 << 24, slack))
 
 
 def _of_empty(window: Window) -> int | None:

@@ -40,6 +40,8 @@ class Emitter:
         self._opset = opset
         self._taken = taken
         self._known: dict[object, str] = {}
+        self._single: tuple[int, ...] = (1,)
+        """The shape of tensors of one number: vectors, or scalars."""
 
     def numbers(self, numbers: Sequence[Expr], shape: Sequence[int], dtype: np.dtype[np.generic]) -> str:
         """The name of an integer tensor of these numbers. Raises NotWrittenError for one that has no nodes."""
@@ -81,10 +83,13 @@ class Emitter:
         return parts[0] if len(parts) == 1 else self._node("Concat", parts, "sizes", axis=0)
 
     def _number(self, number: Expr) -> str:
-        """The name of a vector that holds one number."""
+        """The name of a tensor that holds one number."""
         if number.const is not None:
-            return self.constant(np.array([number.const], np.int64))
-        return self._once(number, lambda: self._sum(number))
+            return self._one(number.const)
+        return self._once((number, self._single), lambda: self._sum(number))
+
+    def _one(self, number: int) -> str:
+        return self.constant(np.full(self._single, number, np.int64))
 
     def _sum(self, number: Expr) -> str:
         total = ""
@@ -92,7 +97,7 @@ class Emitter:
         for mono, coef in terms:
             factors = self._factors(mono)
             if abs(coef) != 1 or not factors:
-                factors.append(self.constant(np.array([abs(coef)], np.int64)))
+                factors.append(self._one(abs(coef)))
             term = factors[0]
             for factor in factors[1:]:
                 term = self._node("Mul", [term, factor], "size")
@@ -103,8 +108,8 @@ class Emitter:
         return total
 
     def _factors(self, mono: Sequence[Atom]) -> list[str]:
-        """The names of vectors whose product is that of the atoms."""
-        return [self._once(atom, partial(self._atom, atom)) for atom in mono]
+        """The names of tensors whose product is that of the atoms."""
+        return [self._once((atom, self._single), partial(self._atom, atom)) for atom in mono]
 
     def _atom(self, atom: Atom) -> str:
         if isinstance(atom, Symbol):

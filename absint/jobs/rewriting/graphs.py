@@ -191,9 +191,12 @@ class Walk:
         if not found:
             return
         attributes = [copied(attribute) for attribute in node.attribute]
+        numbers = numbers_of(value) or ()
+        written = [[n] if len(each) > 1 and each[0] is not n else each for each, n in zip(found, numbers, strict=True)]
         new = self._made(found, value)
         first = self._body.firsts.get(same_numbers(value), name)
-        names = list(dict.fromkeys([name, first] + ([new] if new else [])))
+        as_written = self._made(written, value) if written != found else ""
+        names = list(dict.fromkeys([name, first, *filter(None, (as_written, new))]))
         if len(names) == 1:
             return
         is_reshape = new and node.op_type == "Reshape" and at == 1 and operands.attribute("allowzero", 0)

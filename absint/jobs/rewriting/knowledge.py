@@ -27,7 +27,7 @@ class Known(Exact):
     """What runs of the model have in common, whatever its sizes and data."""
 
     agreed: ClassVar[frozenset[str]] = frozenset(
-        {"MaxPool", "AveragePool", "LpPool", "Resize", "Upsample", "Loop", "Scan"}
+        {"MaxPool", "AveragePool", "LpPool", "Resize", "Upsample", "Range", "Loop", "Scan"}
     )
 
     def __init__(self, analysed: Analysed, required: Sequence[Learned] = ()) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import permutations
 from math import prod
 from typing import Final, NamedTuple
@@ -75,13 +75,32 @@ class SizeEmitter(Emitter):
         """The name of a scalar. Raises NotWrittenError if no nodes compute it."""
         if number.const is not None:
             return self.constant(np.array(number.const, dtype))
-        place = self._place([number])
-        if place is not None:
-            tensor, (axis,) = place
-            found = self._node("Gather", [self._shape(tensor), self.constant(np.array(axis, np.int64))], "size", axis=0)
-        else:
-            found = self._node("Squeeze", [self._number(number)], "size")
+        ways = [
+            lambda: self._of_scalars(number),
+            lambda: self._node("Squeeze", [self._number(number)], "size"),
+        ]
+        found = ways[0]() if number in self._axes else self._fewest(ways)
         return found if dtype == np.int64 else self._converted(found, dtype)
+
+    def _of_scalars(self, number: Expr) -> str:
+        """The number, computed from scalars."""
+        self._single = ()
+        try:
+            return self._number(number)
+        finally:
+            self._single = (1,)
+
+    def _fewest(self, ways: Sequence[Callable[[], str]]) -> str:
+        """The name that the first way of those with the fewest new nodes gives."""
+        known, start = self._known, len(self.nodes)
+        counts = []
+        for way in ways:
+            self._known = dict(known)
+            way()
+            counts.append(len(self.nodes) - start)
+            del self.nodes[start:]
+        self._known = known
+        return ways[counts.index(min(counts))]()
 
     def _converted(self, name: str, dtype: np.dtype[np.generic]) -> str:
         return self._cast(name, np.dtype(np.int64), dtype)
@@ -126,8 +145,7 @@ class SizeEmitter(Emitter):
         return parts[0] if len(parts) == 1 else self._node("Concat", parts, "sizes", axis=0)
 
     def _number(self, number: Expr) -> str:
-        run = self._runs.get((number,))
-        return super()._number(number) if run is None else self._run(run, 1)
+        return self._size(number) or super()._number(number)
 
     def _factors(self, mono: Sequence[Atom]) -> list[str]:
         """One size for as many atoms as there is, or the product of neighbours in a shape."""
@@ -145,15 +163,24 @@ class SizeEmitter(Emitter):
     def _whole(self, dims: Sequence[Expr]) -> str:
         """The product of sizes, from a shape that has it or has them side by side; empty without one."""
         product = prod(dims, start=const(1))
-        single = self._runs.get((product,))
-        if single is not None:
-            return self._run(single, 1)
+        single = self._size(product)
         run = self._runs.get(tuple(dims))
-        return "" if run is None else self._node("ReduceProd", [self._run(run, len(dims))], "size", keepdims=1)
+        if single or run is None:
+            return single
+        return self._node("ReduceProd", [self._run(run, len(dims))], "size", keepdims=len(self._single))
 
     def _atom(self, atom: Atom) -> str:
-        run = self._runs.get((expr_of(atom),))
-        return super()._atom(atom) if run is None else self._run(run, 1)
+        return self._size(expr_of(atom)) or super()._atom(atom)
+
+    def _size(self, number: Expr) -> str:
+        """A tensor of one number that is the size of an axis; empty without such an axis."""
+        if self._single:
+            run = self._runs.get((number,))
+            return "" if run is None else self._run(run, 1)
+        if number not in self._axes:
+            return ""
+        tensor, axis = self._axes[number][0]
+        return self._node("Gather", [self._shape(tensor), self.constant(np.array(axis, np.int64))], "size", axis=0)
 
     def _run(self, run: Run, count: int) -> str:
         if count == run.rank:

@@ -1,7 +1,7 @@
 """Numbers that do the same as an element of an operand which holds sizes: constants, wherever one does.
 
-Each function gives, for one operand of a node, the numbers of which any will do for each element, the element itself
-first. It never widens or narrows what the node takes.
+Each function gives, for one operand of a node, the numbers of which any will do for each element: the element itself
+first, or the size that a -1 stands for. It never widens or narrows what the node takes.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from absint.jobs.rewriting.exact import Exact
 from absint.jobs.rewriting.noops import Operands, dims_of
 from absint.lattices.dtype import DType
 from absint.lattices.terms.expr import Dim, Expr, const
+from absint.lattices.terms.polynomials import exact_quotient
 
 Options = list[list[Expr]]
 
@@ -74,6 +75,8 @@ def _reshape(operands: Sized, plain: Options) -> Options:
                 each.append(_ZERO)
         elif is_inferred and (after[axis].const or 0) >= 1:
             each = [after[axis]]
+        elif is_inferred and not allowzero and _is_size(operands, before, after, axis):
+            each = [after[axis], number]
         found.append(each)
     open_ = [axis for axis, each in enumerate(found) if not _is_constant(each)]
     if operands.never_fails and not has_inferred:
@@ -83,6 +86,19 @@ def _reshape(operands: Sized, plain: Options) -> Options:
                 found[axis].append(const(-1))
                 break
     return found
+
+
+def _is_size(operands: Sized, before: Sequence[Expr], after: Sequence[Expr], axis: int) -> bool:
+    """The size of the axis may be written: where it is 0, so is the size that a 0 would copy."""
+    if operands.known.is_positive([after[axis]]):
+        return True
+    return axis < len(before) and (after[axis] is before[axis] or _divides(before[axis], after[axis]))
+
+
+def _divides(a: Expr, b: Expr) -> bool:
+    """One of the two is the other, times a positive number."""
+    quotients = [exact_quotient(one, other) for one, other in ((a, b), (b, a)) if other.const != 0]
+    return any(isinstance(each, Expr) and (each.const or 0) >= 1 for each in quotients)
 
 
 def _left(before: Sequence[Expr], others: Sequence[Expr]) -> Dim:
