@@ -32,7 +32,7 @@ class Done:
     """The outcome of a job."""
 
     outcome: Outcome
-    answer: Json = None
+    answer: object = None
     """The result, if it is done."""
     failure: str = ""
     """One line on why it gave nothing."""
@@ -53,7 +53,7 @@ def do(worker: Worker, job: Job) -> Done:
     try:
         worker.wait()
         start = time.monotonic()
-        answer = cast(Json, worker.ask(job, seconds))
+        answer = worker.ask(job, seconds)
     except ProcessError as error:
         return _lost(worker, error, seconds, time.monotonic() - start)
     return Done("done", answer, seconds=time.monotonic() - start)

@@ -21,7 +21,7 @@ from absint.model.writing import write_file
 from absint.program.limits import LimitError
 from absint.runs.allowance import explained
 from absint.runs.distributed import finished
-from absint.runs.pool import Done, Finished, Job, Json, do, kept
+from absint.runs.pool import Done, Finished, Job, do, kept
 from absint.solution.analysed import Analysed
 
 if TYPE_CHECKING:
@@ -285,16 +285,15 @@ def job_of(
     return {**job, "rules": list(rules), "analyses": list(analyses)}
 
 
-def perform(job: Job) -> Json:
+def perform(job: Job) -> Sequence[Finding]:
     """The findings about the model."""
     try:
         rules, analyses = (tuple(cast("list[str]", job[key])) for key in ("rules", "analyses"))
-        found = _findings(cast(str, job["path"]), cast(float, job["seconds"]), rules, analyses, run=bool(job["run"]))
-        return [item.to_json() for item in found]
+        return _findings(cast(str, job["path"]), cast(float, job["seconds"]), rules, analyses, run=bool(job["run"]))
     except ModelError as error:
-        return [Finding.of("ABS001", "", str(error).replace(cast(str, job["path"]), cast(str, job["shown"]))).to_json()]
+        return [Finding.of("ABS001", "", str(error).replace(cast(str, job["path"]), cast(str, job["shown"])))]
     except MemoryError:
-        return [Finding.of("ABS002", "", explained("MemoryError")).to_json()]
+        return [Finding.of("ABS002", "", explained("MemoryError"))]
 
 
 def _findings(
@@ -339,9 +338,9 @@ def _kept_table(rules: tuple[str, ...], _: tuple[int, ...]) -> Table | None:
     return table_of(rules)
 
 
-def findings_of(done: Done) -> list[Finding]:
+def findings_of(done: Done) -> Sequence[Finding]:
     """The findings about a model that its job gave, or why it gave none."""
     if done.outcome == "done":
-        return [Finding.from_json(item) for item in cast("list[Json]", done.answer)]
+        return cast("Sequence[Finding]", done.answer)
     code = {"timed out": "ABS003", "died": "ABS002", "unreadable": "ABS001"}.get(done.outcome, "ABS005")
     return [Finding.of(code, "", done.failure)]
