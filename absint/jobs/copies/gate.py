@@ -9,17 +9,22 @@ what these find are searched for, and removed again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple
 
 from onnx.onnx_pb import GraphProto, ModelProto, TypeProto, ValueInfoProto
 
-from absint.jobs.copies.loading import Loading
+from absint.jobs.copies.idle import busy_loops, sized_by
+from absint.jobs.copies.loading import Loading, is_load_needed
 from absint.model import inference
 from absint.model.inference import MAX_INFERRED, Refusals, refusals
+from absint.model.load import outlined_copy
 from absint.model.protos import graphs, graphs_in
+from absint.program.graph import Scope
 from absint.runs.loading import Sizes, begin as begin_loading, place
+from absint.solution.analysed import Analysed
+from absint.solution.loading import load_errors
 
 MAX_LEFT_OUT: Final = 64
 """Most types that are searched for one at a time; if more are in the way, all that was written is removed."""
@@ -42,14 +47,13 @@ class LeftOut(NamedTuple):
         return f"the type of {where!r} is left out: with it {self.effect} ({self.reason})"
 
 
-class Graphs(NamedTuple):
-    """A graph of the original model, its copy, and its path."""
+class Body(NamedTuple):
+    """A graph of the original model, and its copy, with the names that the analysis knows in it."""
 
-    before: GraphProto
-    after: GraphProto
+    original: GraphProto
+    graph: GraphProto
+    scope: Scope
     path: str
-    idle: Collection[str] = ()
-    """Values from which a loop that may make no trip takes sizes."""
 
 
 class Checked(NamedTuple):
@@ -87,30 +91,28 @@ class Complaint(NamedTuple):
         return f"{self.effect}: {self.reason}"
 
 
-Rules = Callable[[ModelProto], frozenset[str]]
-"""The reasons why a copy does not load, by the rules of absint."""
-
 Judge = Callable[[], "Complaint | None"]
 """Looks at the copy as it is."""
 
 
-def begin(*, load: bool) -> None:
-    """Start the processes of the gate, which load while a model is read and analysed."""
-    inference.begin()
-    if load:
-        begin_loading()
+def begin(analysed: Analysed, *, load: bool) -> None:
+    """Start the processes of the gate, which load while a copy is made."""
+    if len(analysed.nodes) <= MAX_INFERRED:
+        inference.begin()
+        if load and is_load_needed(analysed.loaded.model):
+            begin_loading()
 
 
 class Gate:
-    """Lets the copies of one model pass.
+    """Lets the copies of the analysed model pass.
 
-    With `load`, onnxruntime loads them if it is installed and may see more than onnx's inference; else `rules` judge.
-    `busy` names the first outputs of loops that make a trip in every run, and `nodes` is the size of the model.
+    With `load`, onnxruntime loads them if it is installed and may see more than onnx's inference; else the rules of
+    absint judge.
     """
 
-    def __init__(self, original: ModelProto, nodes: int, busy: Collection[str], rules: Rules, *, load: bool) -> None:
-        self._original, self._busy, self._rules, self._is_loaded = original, busy, rules, load
-        self._is_open = nodes > MAX_INFERRED
+    def __init__(self, analysed: Analysed, original: ModelProto, *, load: bool) -> None:
+        self._analysed, self._original, self._is_loaded = analysed, original, load
+        self._is_open = len(analysed.nodes) > MAX_INFERRED
 
     @cached_property
     def _known(self) -> Refusals:
@@ -118,7 +120,8 @@ class Gate:
 
     @cached_property
     def _loading(self) -> Loading:
-        return Loading(self._original, self._busy, has_refusals=bool(self._known.found), load=self._is_loaded)
+        busy, has_refusals = busy_loops(self._analysed), bool(self._known.found)
+        return Loading(self._original, busy, has_refusals=has_refusals, load=self._is_loaded)
 
     @property
     def tells_shapes(self) -> bool:
@@ -130,15 +133,15 @@ class Gate:
         """One line on why nobody knows whether a copy loads where the model does."""
         return "" if self._is_open else self._known.lost or self._loading.lost
 
-    def checked(self, copy: ModelProto, both: Sequence[Graphs]) -> Checked:
+    def checked(self, copy: ModelProto, bodies: Sequence[Body]) -> Checked:
         """Remove the types of a copy with the same nodes that a runtime would hold against it."""
-        written = list(_written(copy, both))
+        written = list(_written(copy, bodies))
         if not written or self._is_open:
             return Checked()
         found, _ = self._passing(copy, written, self)
         if not self._loading.tells_shapes:
-            found += _without_idle(written, both)
-        for before, after, *_ in both:
+            found += self._without_idle(written, bodies)
+        for before, after, *_ in bodies:
             for at in range(len(after.value_info) - 1, len(before.value_info) - 1, -1):
                 if not after.value_info[at].HasField("type"):
                     del after.value_info[at]
@@ -178,6 +181,24 @@ class Gate:
             found += more
         return found, "" if left is None else str(left)
 
+    def _rules(self, model: ModelProto) -> frozenset[str]:
+        """The reasons why a model does not load, by the rules of absint."""
+        if self._analysed.analyze is None:
+            return frozenset()
+        copy = self._analysed.again(outlined_copy(model, self._analysed.loaded), {})
+        return frozenset(error.where or f"{copy.nodes[error.node]}: {error.reason}" for error in load_errors(copy))
+
+    def _without_idle(self, written: list[Written], bodies: Sequence[Body]) -> Iterator[LeftOut]:
+        """Remove the types that a loop without a trip may take sizes from: nobody has seen whether it does."""
+        sizing = sized_by(self._analysed)
+        named = ((body.path, name, node) for body in bodies for name, (node, _) in body.scope.names.items())
+        idle = {(path, name) for path, name, node in named if node in sizing}
+        for item in [item for item in written if (item.path, item.value) in idle]:
+            item.undo()
+            written.remove(item)
+            reason = "onnxruntime was not asked whether it does"
+            yield LeftOut(item.value, item.path, reason, "a loop without a trip may get other sizes")
+
 
 def _refused(copy: ModelProto, known: Refusals) -> Complaint | None:
     reason = refusals(copy).new(known)
@@ -202,16 +223,6 @@ def _changed(copy: ModelProto, loading: Loading, typed: Loading, written: Sequen
     if changed:
         return Complaint(f"sizes of {changed!r} in its body", "onnxruntime gives a loop without a trip other sizes")
     return None
-
-
-def _without_idle(written: list[Written], both: Sequence[Graphs]) -> Iterator[LeftOut]:
-    """Remove the types that a loop without a trip may take sizes from: nobody has seen whether it does."""
-    idle = {(item.path, name) for item in both for name in item.idle}
-    for item in [item for item in written if (item.path, item.value) in idle]:
-        item.undo()
-        written.remove(item)
-        reason = "onnxruntime was not asked whether it does"
-        yield LeftOut(item.value, item.path, reason, "a loop without a trip may get other sizes")
 
 
 def _taken_back(written: list[Written], judge: Judge) -> tuple[list[LeftOut], Complaint | None]:
@@ -252,10 +263,10 @@ def _culprit(written: Sequence[Written], judge: Judge) -> Written | None:
     return written[high - 1] if complaint is None else None
 
 
-def _written(copy: ModelProto, both: Iterable[Graphs]) -> Iterator[Written]:
+def _written(copy: ModelProto, bodies: Iterable[Body]) -> Iterator[Written]:
     """The types of the annotated graphs that the original ones lack."""
     places = {id(graph): where for graph, where in _placed(copy.graph)}  # protobuf keeps one object for each graph
-    for before, after, path, _ in both:
+    for before, after, _, path in bodies:
         for infos, olds in ((after.value_info, before.value_info), (after.output, before.output)):
             for at, info in enumerate(infos):
                 old = olds[at].type if at < len(olds) else TypeProto()
