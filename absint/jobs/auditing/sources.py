@@ -21,6 +21,7 @@ from absint.questions.claims.reading import names_in, stated_dim
 from absint.runs.pool import Worker, ask_once, one_line
 from absint.runs.process import ProcessError
 from absint.shapes.policies import policy_of
+from absint.shapes.summaries import value_in
 from absint.solution.analysed import Analysed
 
 if TYPE_CHECKING:
@@ -69,11 +70,10 @@ def by_result(source: str, result: Analysed) -> Claims:
     """The shapes that an analysis infers for the main graph. Fresh symbols are its anonymous names."""
     writer = Writer(result, set())
     shapes: dict[str, tuple[Stated, ...] | None] = {}
-    for name, (node, at) in result.operands.items():
-        if node < 0 or result.nodes[node].value is not None:
+    for name, operand in result.operands.items():
+        if operand[0] < 0 or result.nodes[operand[0]].value is not None:
             continue
-        state = result.states[node]
-        value = state[at] if at < len(state) else None
+        value = value_in(result.states, operand)
         if isinstance(value, Tensor) and not value.shape.is_bottom:
             known = value.shape.rank is not None
             shapes[name] = tuple(writer.text(dim) for dim in value.shape.dims) if known else None

@@ -21,7 +21,6 @@ from absint.lattices.text import TextError, format_dim, format_dim_param, parse,
 from absint.lattices.text.naming import Names, Naming
 from absint.lattices.text.notation import Known
 from absint.lattices.value import (
-    BOTTOM,
     AnyTensor,
     Container,
     MapOf,
@@ -33,7 +32,8 @@ from absint.lattices.value import (
 )
 from absint.model.declared_types import FIELDS, read_dim
 from absint.model.definitions import read_texts
-from absint.program.steps import LoopBody, Operand
+from absint.program.steps import LoopBody
+from absint.shapes.summaries import value_in
 from absint.solution.analysed import Analysed
 from absint.solution.naming import in_order, is_value
 
@@ -42,12 +42,6 @@ MAX_SIZE: Final = ex.MAX_SIZE
 
 _LARGEST: Final = (1 << 63) - 1
 """The largest size that a file can hold."""
-
-
-def state_value(analysed: Analysed, operand: Operand) -> Value:
-    """A value with the engine's own symbols."""
-    state = analysed.states[operand[0]] if operand[0] >= 0 else ()
-    return state[operand[1]] if operand[1] < len(state) else BOTTOM
 
 
 class Writer:
@@ -88,7 +82,7 @@ class Writer:
 
     def _batches(self, analysed: Analysed) -> Iterator[Iterator[Dim]]:
         """The dims that get names first, as in every document about the result."""
-        for batch in in_order(analysed, lambda operand: state_value(analysed, operand)):
+        for batch in in_order(analysed, lambda operand: value_in(analysed.states, operand)):
             printed = (self.printed(dim) for dim in batch if isinstance(dim, Expr))
             yield (dim for dim in printed if dim is not None)
 
