@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Final, TypeVar, cast
@@ -136,6 +135,5 @@ def _write(
         illegal = error
         answer(form, lambda: report.document(result, illegal), lambda: report.refused(illegal))
         return NO
-    out = sys.stderr if output == "-" else sys.stdout
-    answer(form, lambda: report.document(result, found), lambda: report.report(result, found), out)
+    answer(form, lambda: report.document(result, found), lambda: report.report(result, found), to_stderr=output == "-")
     return FINE
