@@ -19,6 +19,7 @@ from absint.lattices.text.forms import Key, by_name
 from absint.model.opening import absent
 from absint.model.writing import write_file
 from absint.program.limits import LimitError
+from absint.program.rules.files import read_table
 from absint.runs.allowance import explained
 from absint.runs.distributed import finished
 from absint.runs.pool import Done, Finished, Job, do, kept
@@ -188,8 +189,11 @@ def lint(
         ignore=(*own.selection.ignore, *read_prefixes(ignore, "ignore", is_open=is_open)),
     )
     operators = tuple(os.path.abspath(path) for path in rules)
-    table_of(operators)
-    _check_analyses(members)
+    read_table(operators)
+    if members:
+        from absint.analyses.exchange import read_analyses
+
+        read_analyses(members)
     if isinstance(given, str | os.PathLike):
         given = [given]
     seconds = own.seconds if seconds is None else seconds
@@ -231,7 +235,6 @@ def _in_memory(
     *,
     run: bool,
 ) -> FileReport:
-    """The report of a model that is in memory, or of its analysis."""
     from absint.jobs.linting.model import findings
 
     if isinstance(given, Analysed):
@@ -239,7 +242,7 @@ def _in_memory(
     else:
         from absint.api import analyze
 
-        result = analyze(given, table=table_of(rules), with_=analyses)
+        result = analyze(given, table=read_table(rules), with_=analyses)
     return _selected(FileReport(result.origin, tuple(findings(result, seconds, run=run))), selection, Path.cwd())
 
 
@@ -311,31 +314,10 @@ def _findings(
     return findings(result, seconds * _CONTRACT, run=run)
 
 
-def table_of(rules: Sequence[str]) -> Table | None:
-    """The shipped rules and those of the files, which are run; None without a file.
-
-    Raises UsageError as `absint.program.rules.files.read_rules` does.
-    """
-    if not rules:
-        return None
-    from absint.program.rules.files import read_rules
-    from absint.transfer.families import shipped
-
-    return shipped().extended(read_rules(rules))
-
-
-def _check_analyses(files: Sequence[str]) -> None:
-    """Raise UsageError for a file of analyses that cannot be run, or defines none."""
-    if files:
-        from absint.analyses.exchange import read_analyses
-
-        read_analyses(files)
-
-
 @lru_cache(maxsize=4)
 def _kept_table(rules: tuple[str, ...], _: tuple[int, ...]) -> Table | None:
     """The table for all models that this process checks, while the files have these times."""
-    return table_of(rules)
+    return read_table(rules)
 
 
 def findings_of(done: Done) -> Sequence[Finding]:
