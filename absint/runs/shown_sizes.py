@@ -81,7 +81,6 @@ class ShownSizes:
             self.places[symbol.name] = place
 
     def _partly(self, expr: Expr) -> Dim:
-        """The expression with the known sizes."""
         return substitute(expr, {s: const(self.known[s.name]) for s in expr.symbols if s.name in self.known})
 
     # Judging
@@ -209,7 +208,6 @@ def _solved(partly: Dim, symbol: Symbol, number: int) -> int | None:
 
 
 def _between(dim: Dim) -> str:
-    """The bounds in words."""
     lo, hi = dim.bounds
     ends = [] if lo is None else [f"at least {lo}"]
     return " and ".join(ends if hi is None else [*ends, f"at most {hi}"])

@@ -138,7 +138,8 @@ def annotate(
         writer = declared.writer(analysed, foreign)
         merger = None
         if merge in ("refine", "strict"):
-            merger = Merger(analysed, writer, {item.declaration.key for item in false})
+            wrong_values = {item.declaration.key for item in false}
+            merger = Merger(analysed, writer, strict=merge == "strict", false=wrong_values)
         for body in bodies:
             _fill(analysed, body, writer, style, merger)
         if false:
@@ -192,7 +193,7 @@ def _fill(analysed: Analysed, body: Body, writer: Writer, style: Style, merger: 
         value = value_in(analysed.states, operand)
         inferred = writer.type_of(value)
         if merger is not None and info is not None and info.HasField("type"):
-            merger.merge(info, value, inferred, f"{body.path}/{name}" if body.path else name, merge == "strict")
+            merger.merge(info, value, inferred, f"{body.path}/{name}" if body.path else name)
         elif inferred is not None:
             if info is None:
                 info = graph.value_info.add(name=name)

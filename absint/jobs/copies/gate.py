@@ -9,7 +9,7 @@ what these find are searched for, and removed again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple
 
@@ -142,9 +142,7 @@ class Gate:
         if not self._loading.tells_shapes:
             found += self._without_idle(written, bodies)
         for before, after, *_ in bodies:
-            for at in range(len(after.value_info) - 1, len(before.value_info) - 1, -1):
-                if not after.value_info[at].HasField("type"):
-                    del after.value_info[at]
+            _prune(after, {info.name for info in before.value_info})
         return Checked(found, self.unchecked)
 
     def rewritten(self, copy: ModelProto, base: ModelProto, typed: Gate) -> Checked:
@@ -161,9 +159,7 @@ class Gate:
         ]
         found, left = self._passing(copy, written, typed)
         for graph, _ in placed:
-            for at in range(len(graph.value_info) - 1, -1, -1):
-                if not graph.value_info[at].HasField("type") and graph.value_info[at].name not in old:
-                    del graph.value_info[at]
+            _prune(graph, old)
         return Checked(found, self.unchecked, left)
 
     def _passing(self, copy: ModelProto, written: list[Written], typed: Gate) -> tuple[list[LeftOut], str]:
@@ -198,6 +194,13 @@ class Gate:
             written.remove(item)
             reason = "onnxruntime was not asked whether it does"
             yield LeftOut(item.value, item.path, reason, "a loop without a trip may get other sizes")
+
+
+def _prune(graph: GraphProto, known: Container[str]) -> None:
+    """Remove what was added about values whose types were removed again."""
+    for at in range(len(graph.value_info) - 1, -1, -1):
+        if not graph.value_info[at].HasField("type") and graph.value_info[at].name not in known:
+            del graph.value_info[at]
 
 
 def _refused(copy: ModelProto, known: Refusals) -> Complaint | None:

@@ -246,23 +246,21 @@ _NESTED = {"sequence_type": "elem_type", "optional_type": "elem_type", "map_type
 class Merger:
     """Merges types of one result into declarations."""
 
-    def __init__(self, analysed: Analysed, writer: Writer, false: Collection[str] = ()) -> None:
-        """`false` are the values, as `path/name`, of which a declaration is false."""
-        self._analysed = analysed
-        self._false = false
-        self._writer = writer
+    def __init__(self, analysed: Analysed, writer: Writer, *, strict: bool, false: Collection[str]) -> None:
+        """`false` are the values, as `path/name`, of which a declaration is false: if `strict`, no file has them."""
+        self._analysed, self._writer = analysed, writer
+        self._strict, self._false = strict, false
         heads = [node.step for node in analysed.nodes if isinstance(node.step, LoopBody)]
         self._loops = [(loop.first, loop.last) for loop in heads]
         self._stated: list[Relation] | None = None
         self._where = ""
-        self._strict = False
 
-    def merge(self, info: ValueInfoProto, value: Value, inferred: TypeProto | None, where: str, strict: bool) -> None:
+    def merge(self, info: ValueInfoProto, value: Value, inferred: TypeProto | None, where: str) -> None:
         """Change the declared type in place.
 
         If `strict`, raises UsageError for a false declaration, and for a constant that is declared as a name.
         """
-        self._where, self._strict = where, strict
+        self._where = where
         self._type(info.type, value, inferred)
 
     def _type(self, declared: TypeProto, value: Value, inferred: TypeProto | None) -> None:
@@ -310,7 +308,6 @@ class Merger:
                 self._writer.write(proto, dim)
 
     def _replaces(self, proto: TensorShapeProto.Dimension, dim: Dim) -> bool:
-        """The inferred dim replaces the declared one."""
         stated = self._writer.stated(read_dim(proto))
         if not isinstance(stated, Expr):
             return True
