@@ -19,7 +19,7 @@ from typing import Final, Literal, NamedTuple, cast
 
 from absint.errors import UsageError
 from absint.runs.allowance import allowed, explained
-from absint.runs.process import Process, ProcessError, ending
+from absint.runs.process import Child, Process, ProcessError, ending
 from absint.version import VERSION
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
@@ -184,15 +184,10 @@ class Worker(Process):
         super().__init__(function, between=between, subject=subject, own_folder=True)
         self._limited = limited
 
-    def start(self) -> None:
+    def _running(self) -> Child:
         """As for any process, under the limit of memory that is in force."""
         self.memory = allowed() if self._limited else 0
-        super().start()
-
-    def wait(self, *limits: float) -> None:
-        """As for any process, under the limit of memory that is in force."""
-        self.memory = allowed() if self._limited else 0
-        super().wait(*limits)
+        return super()._running()
 
     def ask(self, request: object, seconds: float) -> object:
         """As for any process, but the message of an AbsintError is the whole text, without the name of its class."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -63,7 +63,7 @@ def by_policy(policy: str, result: Analysed) -> Claims:
     start = perf_counter()
     found = result.under(policy=policy, with_=(), trust=(), refine=True)
     claims = by_result(found.policy.label or f"policy {policy}", found)
-    return Claims(claims.source, claims.shapes, seconds=perf_counter() - start, anonymous=claims.anonymous)
+    return replace(claims, seconds=perf_counter() - start)
 
 
 def by_result(source: str, result: Analysed) -> Claims:

@@ -290,28 +290,21 @@ def job_of(
 
 def perform(job: Job) -> Sequence[Finding]:
     """The findings about the model."""
+    path, seconds = cast(str, job["path"]), cast(float, job["seconds"])
+    rules, analyses = (tuple(cast("list[str]", job[key])) for key in ("rules", "analyses"))
     try:
-        rules, analyses = (tuple(cast("list[str]", job[key])) for key in ("rules", "analyses"))
-        return _findings(cast(str, job["path"]), cast(float, job["seconds"]), rules, analyses, run=bool(job["run"]))
-    except ModelError as error:
-        return [Finding.of("ABS001", "", str(error).replace(cast(str, job["path"]), cast(str, job["shown"])))]
-    except MemoryError:
-        return [Finding.of("ABS002", "", explained("MemoryError"))]
+        from absint.api import analyze
+        from absint.jobs.linting.model import findings
 
-
-def _findings(
-    path: str, seconds: float, rules: tuple[str, ...], analyses: tuple[str, ...], *, run: bool
-) -> Sequence[Finding]:
-    from absint.api import analyze
-    from absint.jobs.linting.model import findings
-
-    try:
-        times = tuple(os.stat(path).st_mtime_ns for path in rules)
-        table = _kept_table(rules, times)
+        table = _kept_table(rules, tuple(os.stat(file).st_mtime_ns for file in rules))
         result = analyze(path, table=table, with_=analyses, max_seconds=seconds * _ANALYSIS)
+        return findings(result, seconds * _CONTRACT, run=bool(job["run"]))
     except LimitError as error:
         return [Finding.of("ABS004", "", str(error))]
-    return findings(result, seconds * _CONTRACT, run=run)
+    except ModelError as error:
+        return [Finding.of("ABS001", "", str(error).replace(path, cast(str, job["shown"])))]
+    except MemoryError:
+        return [Finding.of("ABS002", "", explained("MemoryError"))]
 
 
 @lru_cache(maxsize=4)
