@@ -90,6 +90,9 @@ class Complaint(NamedTuple):
     def __str__(self) -> str:
         return f"{self.effect}: {self.reason}"
 
+    def without(self, item: Written) -> LeftOut:
+        return LeftOut(item.value, item.path, self.reason, self.effect)
+
 
 Judge = Callable[[], "Complaint | None"]
 """Looks at the copy as it is."""
@@ -235,7 +238,7 @@ def _taken_back(written: list[Written], judge: Judge) -> tuple[list[LeftOut], Co
         if len(found) == MAX_LEFT_OUT:
             for item in written:
                 item.undo()
-            found += (LeftOut(item.value, item.path, complaint.reason, complaint.effect) for item in written)
+            found += map(complaint.without, written)
             written.clear()
             return found, judge()
         culprit = complaint.culprit or _culprit(written, judge)
@@ -243,7 +246,7 @@ def _taken_back(written: list[Written], judge: Judge) -> tuple[list[LeftOut], Co
             return found, complaint
         culprit.undo()
         written.remove(culprit)
-        found.append(LeftOut(culprit.value, culprit.path, complaint.reason, complaint.effect))
+        found.append(complaint.without(culprit))
     return found, None
 
 

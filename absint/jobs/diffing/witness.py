@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Final, Literal, NamedTuple
 
 from absint.errors import AbsintError
 from absint.jobs.diffing.correspondence import Pair, both
 from absint.lattices.limits import remaining
+from absint.questions.proofs.evidence import LEAST_SECONDS, SECONDS
 from absint.questions.sizes.checking import Judge
 from absint.questions.sizes.start import Sizes
 from absint.runs.allowance import unmade
 from absint.solution.analysed import Analysed
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
 
 Side = Literal["A", "B"]
 
@@ -24,10 +21,6 @@ Seen = Mapping[str, tuple[int, ...]] | str
 
 MOST_RUNS: Final = 16
 """Most sizes at which the models of one comparison are run."""
-
-SECONDS: Final = 60.0
-LEAST_SECONDS: Final = 0.5
-"""Seconds that must be left for a run to begin."""
 
 
 class Shown(NamedTuple):
@@ -66,13 +59,19 @@ class Both:
         return self._seen[key]
 
     def _run(self, side: Side, sizes: Sizes) -> Shown:
+        from absint.runs.run import KINDS, feeds_for
+
         source, target = self._models[side], self._models["B" if side == "A" else "A"]
         names = self._names[side]
         first = ""
-        for feeds in self._feeds(source, sizes):
-            seen = feeds if isinstance(feeds, str) else _shapes(source, feeds)
-            if isinstance(feeds, str) or isinstance(seen, str):
-                first = first or str(seen)
+        for kind in KINDS:
+            try:
+                feeds = feeds_for(source, sizes, seed=0, values=kind)
+            except AbsintError as error:
+                return Shown(first or str(error), "")
+            seen = _shapes(source, feeds)
+            if isinstance(seen, str):
+                first = first or seen
                 continue
             given = {names[name]: array for name, array in feeds.items() if name in names}
             missing = [name for name in target.inputs if name not in given]
@@ -80,16 +79,6 @@ class Both:
                 return Shown(seen, f"it needs input {', '.join(map(repr, missing))}")
             return Shown(seen, _shapes(target, given))
         return Shown(first, "")
-
-    def _feeds(self, source: Analysed, sizes: Sizes) -> Iterator[Mapping[str, npt.NDArray[np.generic]] | str]:
-        from absint.runs.run import KINDS, feeds_for
-
-        for kind in KINDS:
-            try:
-                yield feeds_for(source, sizes, seed=0, values=kind)
-            except AbsintError as error:
-                yield str(error)
-                return
 
     def _is_late(self) -> str:
         if remaining(SECONDS) < LEAST_SECONDS:

@@ -22,8 +22,7 @@ from absint.jobs.rewriting.exact import Exact, size_at
 from absint.jobs.rewriting.folding import INITIALISERS_ALONE, copied, remove
 from absint.jobs.rewriting.rounds import PASSES, Passed, Rounds
 from absint.lattices.logic.relation import Relation
-from absint.lattices.terms.expr import Expr, const
-from absint.lattices.terms.normal import substitute
+from absint.lattices.terms.expr import Expr
 from absint.lattices.text import format_dim_param, read_dim_param
 from absint.lattices.text.escapes import format_sizes
 from absint.lattices.value import OptionalOf, Tensor, Value
@@ -290,7 +289,7 @@ def _write(declared: TypeProto, value: Value, sizes: Mapping[str, int]) -> None:
             if size is not None:
                 proto.dim_value = size
             elif isinstance(dim, Expr) and not dim.free_symbols.isdisjoint(sizes):
-                rest = substitute(dim, {s: const(sizes[s.name]) for s in dim.symbols if s.name in sizes})
+                rest = dim.substitute(sizes)
                 proto.dim_param = format_dim_param(rest) if isinstance(rest, Expr) else ""
 
 
