@@ -13,7 +13,7 @@ from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import TRUE, Relation, eq
 from absint.lattices.terms.expr import ZERO_EXPR, Dim, Expr, Symbol, expr_of, sole_atom, sub
 from absint.lattices.terms.normal import substitute
-from absint.lattices.value import BOTTOM, TOP, AnyTensor, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
+from absint.lattices.value import AnyTensor, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
 from absint.solution.analysed import Analysed
 from absint.solution.described import described
 
@@ -93,11 +93,6 @@ def type_text(value: Value | None) -> str:
 def both(pairs: Sequence[Pair]) -> Iterator[tuple[str, str]]:
     """The pairs of names that both models have."""
     return ((a, b) for a, b in pairs if a is not None and b is not None)
-
-
-def is_known(value: Value) -> bool:
-    """Something is known of the value."""
-    return value is not TOP and value is not BOTTOM
 
 
 _APART: Final = "'"
