@@ -79,7 +79,7 @@ class Copies(Analysed):
         The answer is the number of values and metadata entries that changed. Raises UsageError as `annotate` does, and
         if the model is not the analysed one.
         """
-        from absint.jobs.copies.ir_values import annotate_values
+        from absint.jobs.copies.annotate import annotate_values
 
         return annotate_values(self, model, _style(merge, outputs, dialect), load=load)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import reduce, wraps
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 import click
 
 from absint.api import Refine, analyze
-from absint.commands.command import logged, shared, tell
+from absint.commands.command import counted, shared, tell
 from absint.commands.models import read_model
 from absint.diagnostics import Diagnostic, Severity
 from absint.errors import AbsintError, UsageError
@@ -21,12 +20,11 @@ from absint.lattices.policy_names import POLICY_NAMES, SOUND_NAME
 from absint.lattices.value import AnyTensor
 from absint.model.load import Loaded
 from absint.program.limits import Progress
-from absint.program.rules.files import read_rules
+from absint.program.rules.files import read_table
 from absint.program.sources import EXTERNAL_DATA, OVERRIDABLE, PLACEHOLDERS
 from absint.result import Result
 from absint.runs.allowance import allowing, amount
 from absint.shapes.sizes import Sizes
-from absint.transfer.families import shipped
 from absint.transfer.semantics import EITHER, SEMANTICS, Semantics
 from absint.transfer.table import Table
 
@@ -137,8 +135,7 @@ def settings_options(command: Command) -> Command:
     @wraps(command)
     def packed(*args: object, rules: tuple[str, ...], **options: object) -> object:
         given = {name: options.pop(name) for name in Settings._fields if name in options}
-        table = shipped().extended(read_rules(rules)) if rules else None
-        return command(*args, settings=Settings(table, **cast("dict[str, Any]", given)), **options)
+        return command(*args, settings=Settings(read_table(rules), **cast("dict[str, Any]", given)), **options)
 
     return cast(Command, packed)
 
@@ -338,20 +335,8 @@ def _progress(nodes: int) -> Iterator[Progress | None]:
     if nodes < LARGE_MODEL:
         yield None
         return
-    if not sys.stderr.isatty():
-        with logged("reading") as say:
-            yield lambda done, total, phase: say(f"{_DOING[phase]}: {done:,} of {max(total, nodes):,} nodes")
-        return
-    from rich.console import Console
-    from rich.progress import Progress as Bar
-
-    with Bar(console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("reading", total=nodes)
-
-        def advance(done: int, total: int, phase: str) -> None:
-            progress.update(task, completed=done, total=max(total, nodes), description=_DOING[phase])
-
-        yield advance
+    with counted("nodes") as advance:
+        yield lambda done, total, phase: advance(done, max(total, nodes), _DOING[phase])
 
 
 def warm_up(limits: Limits | None = None) -> None:

@@ -13,7 +13,7 @@ from absint.commands.analysis import Settings, analysed, assume_option, no_load_
 from absint.commands.command import FINE, Command, say, tell
 from absint.commands.models import STANDARD_INPUT, models_argument, read_model
 from absint.errors import UsageError
-from absint.jobs.copies.dialects import MergePolicy, Style
+from absint.jobs.copies.dialects import DIALECTS, POLICIES, MergePolicy, Style
 from absint.jobs.copies.saving import STANDARD_OUTPUT, copying, copying_unread, finish_annotated, save_simplified
 from absint.model.load import load
 from absint.model.onnx_package import defer_onnx
@@ -27,7 +27,7 @@ from absint.show import text
 @click.option("--in-place", is_flag=True, help="Replace MODEL; the old one stays as MODEL.bak.")
 @click.option(
     "--merge",
-    type=click.Choice(["skip", "override", "refine", "strict"]),
+    type=click.Choice(POLICIES),
     default="refine",
     help="Keep existing annotations, replace them, refine them, or refine them and fail if one is false.",
 )
@@ -38,7 +38,7 @@ from absint.show import text
 )
 @click.option(
     "--dialect",
-    type=click.Choice(["absint", "sympy", "onnx-shape-inference", "opaque"]),
+    type=click.Choice(list(DIALECTS)),
     default="absint",
     help="The form of dims: that of absint, one that another tool parses, or a name for each distinct size.",
 )

@@ -18,7 +18,7 @@ from absint.lattices.limits import RLIMIT
 from absint.lattices.text.escapes import Json
 from absint.result import Result
 from absint.show.audit import AUDIT, report, sarif
-from absint.show.text import write
+from absint.show.text import answer
 from absint.solution.naming import about
 
 
@@ -77,7 +77,12 @@ def audit(
     warm_up()
     result = analysed(model, settings)
     audits = judged(result, tools, policies, declared or not (tools or policies), confirm, seconds, rlimit)
-    _write(result, audits, form, everything)
+    answer(
+        form,
+        lambda: AUDIT.text(audits, head=about(result)),
+        lambda: report(audits, everything=everything),
+        {"sarif": lambda: sarif(result, audits)},
+    )
     counts = sum((Counter(found.counts) for found in audits), Counter[Judgement]())
     if counts[Judgement.REFUTED]:
         return NO
@@ -118,12 +123,3 @@ def check_sources(tools: tuple[str, ...], policies: tuple[str, ...] = (), second
 def _progress(source: str) -> Iterator[Callable[[int, int], None]]:
     with status(f"asking {source}") as say:
         yield lambda done, total: say(f"judging {source}: {done:,} of {total:,}")
-
-
-def _write(result: Result, audits: list[Audit], form: str, everything: bool) -> None:
-    if form == "json":
-        click.echo(AUDIT.text(audits, head=about(result)))
-    elif form == "sarif":
-        click.echo(sarif(result, audits))
-    else:
-        write(report(audits, everything=everything))

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
@@ -15,7 +16,8 @@ from absint.commands.command import FINE, NO, UNDECIDED, Command, status
 from absint.commands.models import models_argument
 from absint.errors import UsageError
 from absint.lattices.limits import LONG, SECONDS, Limits
-from absint.lattices.text.sheets import written
+from absint.lattices.text.escapes import one_line
+from absint.lattices.text.sheets import Part, rendered
 from absint.model.writing import check_target, write_text
 from absint.questions.sizes.outcomes import Check, RangeCheck
 from absint.result import Result
@@ -30,7 +32,6 @@ from absint.solver.constraints import ConstraintSet
 
 if TYPE_CHECKING:
     from absint.solver.constraints import Role
-    from absint.solver.contracts.contract import Contract
 
 
 @click.command(cls=Command)
@@ -208,35 +209,34 @@ def contract(
     if has_clauses:
         warm_up(limits)
     result = analysed(model, settings, sizes)
+    code = FINE
+    content: str | Iterable[Part]
     if has_clauses:
         with status("simplifying the contract"):
             found = result.contract(samples=samples, **limits._asdict())
-        return _clauses(result, found, everything, form, model, output)
-
-    if shapes:
-        _write(result, contracts.shapes_function(result), model, output)
-        return FINE
-    selected = () if "all" in roles else cast("tuple[Role, ...]", roles)
-    if form == "text" and output is None:
-        write(contracts.listing(result, contracts.chosen(result, selected), everything=everything))
+        code = UNDECIDED if found.possible is None else FINE if found.possible else NO
+        if form == "json":
+            content = found.to_json(names_of(result), model=result.origin) + "\n"
+        else:
+            content = contracts.report(result, found, everything=everything)
+    elif shapes:
+        content = contracts.shapes_function(result)
     else:
-        _write(result, contracts.exported(result, form, selected, everything=everything), model, output)
-    return FINE
+        constraints = contracts.chosen(result, () if "all" in roles else cast("tuple[Role, ...]", roles))
+        if form == "text":
+            content = contracts.listing(result, constraints, everything=everything)
+        else:
+            content = contracts.exported(result, constraints, form)
+    _write(result, content, model, output)
+    return code
 
 
-def _clauses(result: Result, found: Contract, everything: bool, form: Form, model: str, output: str | None) -> int:
-    if form == "json":
-        _write(result, found.to_json(names_of(result), model=result.origin) + "\n", model, output)
-    elif output is None:
-        write(contracts.report(result, found, everything=everything))
+def _write(result: Result, content: str | Iterable[Part], model: str, output: str | None) -> None:
+    if output is not None:
+        if not isinstance(content, str):
+            content = "".join(f"{one_line(line.text)}\n" for line in rendered(content))
+        write_text(content, result.loaded.outline(), model, output)
+    elif isinstance(content, str):
+        click.echo(content, nl=False)
     else:
-        _write(result, written(contracts.report(result, found, everything=everything)) + "\n", model, output)
-    return UNDECIDED if found.possible is None else FINE if found.possible else NO
-
-
-def _write(result: Result, text: str, model: str, output: str | None) -> None:
-    if output is None:
-        click.echo(text, nl=False)
-        return
-
-    write_text(text, result.loaded.outline(), model, output)
+        write(content)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+from functools import partial
 
 import click
 
@@ -71,8 +71,8 @@ def dynamize(
             seconds=limits.seconds,
             force=True,
         )
-    out = sys.stderr if output == "-" else sys.stdout
-    answer(form, lambda: report.DYNAMIZED.text(found, head=about(result)), lambda: report.report(found), out)
+    document = partial(report.DYNAMIZED.text, found, head=about(result))
+    answer(form, document, lambda: report.report(found), to_stderr=output == "-")
     if found.is_free:
         return FINE
     return UNDECIDED if found.contract.possible is None and not found.refusal else NO

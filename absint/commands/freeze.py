@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable, Sequence
-from functools import wraps
+from functools import partial, wraps
 from typing import Final, TypeVar, cast
 
 import click
@@ -89,10 +88,9 @@ def freeze(
     settings: Settings,
     sizes: Sizes,
     output: str | None,
-    keep_inputs: bool,
-    copy_weights: bool,
     no_load: bool,
     form: str,
+    **options: bool,
 ) -> int:
     """Write a copy of MODEL with fixed sizes, folded.
 
@@ -113,7 +111,16 @@ def freeze(
     result = analysed(model, settings)
     if output is None:
         return _ask(result, form)
-    return _write(result, sizes, output, form, keep_inputs=keep_inputs, copy_weights=copy_weights, load=not no_load)
+    try:
+        with status("freezing"):
+            found = result.freeze(sizes, output, load=not no_load, force=True, **options)
+    except IllegalSizesError as error:
+        illegal = error
+        answer(form, lambda: report.document(result, illegal), lambda: report.refused(illegal))
+        return NO
+    document = partial(report.document, result, found)
+    answer(form, document, lambda: report.report(result, found), to_stderr=output == "-")
+    return FINE
 
 
 def _ask(result: Result, form: str) -> int:
@@ -122,20 +129,3 @@ def _ask(result: Result, form: str) -> int:
         found = result.fewest_symbols()
     answer(form, lambda: report.document(result, found), lambda: report.fewest(result, found))
     return FINE if found.choices else UNDECIDED
-
-
-def _write(
-    result: Result, sizes: Sizes, output: str, form: str, *, keep_inputs: bool, copy_weights: bool, load: bool
-) -> int:
-    try:
-        with status("freezing"):
-            found = result.freeze(
-                sizes, output, keep_inputs=keep_inputs, copy_weights=copy_weights, load=load, force=True
-            )
-    except IllegalSizesError as error:
-        illegal = error
-        answer(form, lambda: report.document(result, illegal), lambda: report.refused(illegal))
-        return NO
-    out = sys.stderr if output == "-" else sys.stdout
-    answer(form, lambda: report.document(result, found), lambda: report.report(result, found), out)
-    return FINE

@@ -5,19 +5,20 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 
 from absint.commands.analysis import check_seconds, format_option, jobs_option, memory_option, scheduler_option
 from absint.commands.command import FINE, NO, Command, counted, say
 from absint.errors import UsageError
-from absint.jobs.linting import LintResult, Settings, find_settings, lint as run
+from absint.jobs.linting import Settings, find_settings, lint as run
 from absint.jobs.linting.finding import RULES, LintRule
 from absint.jobs.linting.lint import write_baseline as save
 from absint.jobs.linting.settings import read_prefixes, read_settings
 from absint.runs.distributed import check_scheduler
 from absint.show import lint as shown
-from absint.show.text import write
+from absint.show.text import answer, write
 
 _CODES = "CODES"
 
@@ -42,7 +43,7 @@ _CODES = "CODES"
 @click.option("--isolated", is_flag=True, help="No settings from files.")
 @jobs_option
 @click.option("--seconds", type=float, metavar="SECONDS", help="Time limit of one model.  [default: 120]")
-@click.option("--run", "is_run", is_flag=True, help="Run models whose rows are not proved to stay apart.")
+@click.option("--run", is_flag=True, help="Run models whose rows are not proved to stay apart.")
 @scheduler_option
 @memory_option
 @click.option("--verbose", "-v", is_flag=True, help="Show findings of severity info too, and all places of each.")
@@ -51,26 +52,17 @@ _CODES = "CODES"
 @format_option("sarif", "github")
 def lint(
     models: tuple[str, ...],
-    select: tuple[str, ...],
-    ignore: tuple[str, ...],
-    exclude: tuple[str, ...],
-    force_exclude: bool,
     fail_on: str | None,
     exit_zero: bool,
     baseline: str | None,
     write_baseline: bool,
-    rules: tuple[str, ...],
-    analyses: tuple[str, ...],
     config: str | None,
     isolated: bool,
-    jobs: int | None,
-    seconds: float | None,
-    is_run: bool,
-    scheduler: str | None,
     verbose: bool,
     code: str | None,
     list_rules: bool,
     form: str,
+    **options: Any,  # noqa: ANN401 (those that `absint.lint` takes, under its names)
 ) -> int:
     """Check models and folders of models, for CI and pre-commit.
 
@@ -85,36 +77,31 @@ def lint(
     if list_rules or code is not None:
         write(shown.rules() if code is None else shown.explanation(_rule(code)))
         return FINE
-    if seconds is not None:
-        check_seconds(seconds)
+    if options["seconds"] is not None:
+        check_seconds(options["seconds"])
     settings = _settings(config, isolated)
     known = baseline or (str(settings.root / settings.baseline) if settings.baseline else None)
     if write_baseline and known is None:
         raise UsageError("--write-baseline needs --baseline, the file to write")
 
-    check_scheduler(scheduler)
+    check_scheduler(options["scheduler"])
     with counted("models") as advance:
         found = run(
             _given(models),
-            select=select,
-            ignore=ignore,
-            exclude=exclude,
-            force_exclude=force_exclude,
             baseline=None if write_baseline else known,
-            rules=rules,
-            analyses=analyses,
-            jobs=jobs,
-            seconds=seconds,
-            run=is_run,
-            scheduler=scheduler,
             progress=advance,
             settings=replace(settings, baseline=""),
+            **options,
         )
     if write_baseline and known is not None:
         save(Path(known), found.files)
         say(f"{known}: {found.summary}")
         return FINE
-    _print(found, form, verbose)
+    if form == "github":
+        write(shown.workflow_commands(found, verbose=verbose), commands=True)
+    else:
+        others = {"sarif": lambda: shown.sarif(found)}
+        answer(form, lambda: shown.LINT.text(found), lambda: shown.report(found, verbose=verbose), others)
     least = fail_on or settings.fail_on
     return NO if found.failed(least) and not exit_zero else FINE
 
@@ -140,14 +127,3 @@ def _rule(code: str) -> LintRule:
     if prefix not in RULES:
         raise UsageError(f"--explain {code}: give the whole code of a rule, as {next(iter(RULES))}")
     return RULES[prefix]
-
-
-def _print(found: LintResult, form: str, verbose: bool) -> None:
-    if form == "json":
-        click.echo(shown.LINT.text(found))
-    elif form == "sarif":
-        click.echo(shown.sarif(found))
-    elif form == "github":
-        write(shown.workflow_commands(found, verbose=verbose), commands=True)
-    else:
-        write(shown.report(found, verbose=verbose))

@@ -11,7 +11,7 @@ from absint.commands.sizes import read_places
 from absint.errors import UsageError
 from absint.shapes.sizes import Sizes
 from absint.show.rows import SERVERS, document, report, server_settings
-from absint.show.text import write
+from absint.show.text import answer
 
 
 @click.command(cls=Command)
@@ -58,10 +58,6 @@ def rows(
     if form in SERVERS and len(axes) > 1:
         raise UsageError(f"--format {form} is about the rows of one name: give --axis once")
     found = result.rows(*map(read_places, axes), run=not no_run)
-    if form == "json":
-        click.echo(document(result, found))
-    elif form in SERVERS:
-        click.echo(server_settings(form, result, found, most), nl=False)
-    else:
-        write(report(result, found))
+    served = dict.fromkeys(SERVERS, lambda: server_settings(form, result, found, most))
+    answer(form, lambda: document(result, found), lambda: report(result, found), served)
     return FINE if found else NO if found.mixes else UNDECIDED

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+from typing import Any
 
 import click
 
@@ -37,14 +37,11 @@ def simplify(
     sizes: Sizes,
     output: str,
     passes: str | None,
-    assume_legal: bool,
-    inline: bool,
     details: bool,
     runs: bool,
-    seconds: float,
-    copy_weights: bool,
     no_load: bool,
     form: str,
+    **options: Any,  # noqa: ANN401 (those that `Result.simplify` takes, under its names)
 ) -> int:
     """Write a smaller copy of MODEL whose sizes stay symbolic.
 
@@ -62,24 +59,14 @@ def simplify(
         raise UsageError("--run reads the copy from its file: give -o a path")
     if runs:
         check_target(model, output)  # it reads the model too
-    if not seconds > 0:
-        raise UsageError(f"--seconds {seconds:g}: expected a number above 0")
+    if not options["seconds"] > 0:
+        raise UsageError(f"--seconds {options['seconds']:g}: expected a number above 0")
     chosen = None if passes is None else [name.strip() for name in passes.split(",")]
     result = analysed(model, settings, sizes)
     with status("simplifying"):
-        found = result.simplify(
-            chosen,
-            output,
-            copy_weights=copy_weights,
-            load=not no_load,
-            assume_legal=assume_legal,
-            inline=inline,
-            seconds=seconds,
-            force=True,
-        )
+        found = result.simplify(chosen, output, load=not no_load, force=True, **options)
     showed = runs_of_both(result, output) if runs and not found.weights_elsewhere else Runs((), 0, ())
     of_runs = report.of_runs(showed, found.weights_elsewhere) if runs else ()
-    out = sys.stderr if output == "-" else sys.stdout
     parts = report.report(result, found, details=details)
-    answer(form, lambda: report.document(result, found), lambda: (*parts, *of_runs), out)
+    answer(form, lambda: report.document(result, found), lambda: (*parts, *of_runs), to_stderr=output == "-")
     return NO if showed.differences else FINE

@@ -54,11 +54,6 @@ class Argument(NamedTuple):
     star: int | None = None
     """The place of a star among the axes, which stands for any number of them."""
 
-    @property
-    def is_range(self) -> bool:
-        """Some axis has a range or is left open."""
-        return self.star is not None or any(axis.is_range for axis in self.axes)
-
 
 def read_sizes(texts: Sequence[str]) -> Sizes:
     """The sizes, ranges and shapes of the arguments by name, in their order.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import click
 
@@ -22,7 +23,7 @@ from absint.research.study.tables import write_plots
 from absint.runs.distributed import check_scheduler, cores
 from absint.show import policies as report
 from absint.show.study import notes, show
-from absint.show.text import answer, write
+from absint.show.text import answer
 
 sources_option = click.option(
     "--source",
@@ -66,15 +67,10 @@ seconds_option = click.option(
 def study(
     folder: str,
     out: str | None,
-    sources: tuple[str, ...],
-    jobs: int | None,
-    seconds: float,
-    scheduler: str | None,
-    confirm: bool,
-    at_least: int,
     retry: bool,
     plots: str | None,
     form: str,
+    **options: Any,  # noqa: ANN401 (those that `absint.research.study` takes, under its names)
 ) -> int:
     """Count claims about the models of DIR, and false ones.
 
@@ -86,26 +82,18 @@ def study(
 
     Exit code: 1 if a claim of the policy "sound" is refuted; else 3 if the study failed at a pair; else 0.
     """
-    check_seconds(seconds)
+    check_seconds(options["seconds"])
     if (plots is not None or retry) and out is None:
         raise UsageError(f"{'--retry' if plots is None else '--plots'} needs --output, the folder to write to")
-    check_scheduler(scheduler)
+    check_scheduler(options["scheduler"])
     with counted("pairs") as advance:
-        found = run_study(
-            folder,
-            out=out,
-            sources=sources,
-            jobs=jobs,
-            seconds=seconds,
-            confirm=confirm,
-            at_least=at_least,
-            retry=retry,
-            scheduler=scheduler,
-            progress=advance,
-        )
+        found = run_study(folder, out=out, retry=retry, progress=advance, **options)
     if out is not None:
         _write(found, Path(out), plots)
-    _print_study(found, form)
+    if form == "text":
+        show(found.table)
+    others = {"csv": lambda: tables.to_csv(found.table)}
+    answer(form, lambda: tables.to_json(found.table, found.records), lambda: notes(found), others)
     if any(row.refuted for row in found.table if row.source == "policy sound"):
         return NO
     return UNDECIDED if found.lost else FINE
@@ -124,16 +112,6 @@ def _write(found: Study, out: Path, plots: str | None) -> None:
         write_plots(table, out, plots)
 
 
-def _print_study(found: Study, form: str) -> None:
-    if form == "csv":
-        click.echo(tables.to_csv(found.table), nl=False)
-    elif form == "json":
-        click.echo(tables.to_json(found.table, found.records), nl=False)
-    else:
-        show(found.table)
-        write(notes(found))
-
-
 _SHOWN: Final = 5
 
 
@@ -150,13 +128,11 @@ _SHOWN: Final = 5
 def export_queries(
     folder: str,
     out: str | None,
-    sources: tuple[str, ...],
     jobs: int | None,
-    seconds: float,
-    scheduler: str | None,
     checked: bool,
     limit: float,
     form: str,
+    **options: Any,  # noqa: ANN401 (those that the export takes, under its names)
 ) -> int:
     """Write the queries behind a study of DIR as SMT-LIB files.
 
@@ -168,7 +144,7 @@ def export_queries(
 
     Exit code: 1 if a solver contradicts the other, a status, or what was found here; else 0.
     """
-    check_seconds(seconds)
+    check_seconds(options["seconds"])
     check_seconds(limit, "--limit")
 
     found: smtlib_export.Export | None = None
@@ -179,41 +155,30 @@ def export_queries(
     else:
         target = Path(out)
         smtlib_export.check_folder(target)
-        check_scheduler(scheduler)
+        check_scheduler(options["scheduler"])
         with counted("pairs") as advance:
-            found = smtlib_export.export(
-                folder, sources=sources, jobs=jobs, seconds=seconds, scheduler=scheduler, progress=advance
-            )
+            found = smtlib_export.export(folder, jobs=jobs, progress=advance, **options)
         smtlib_export.write_export(found, target)
     statuses = smtlib_export.read_index(target)
     answers = _checked(target, statuses, limit, jobs) if checked else []
-    if form == "csv":
-        click.echo(_csv(statuses, answers), nl=False)
-    else:
-        _print(found, answers, checked, form)
+    asked = answers if checked else None
+    answer(
+        form,
+        lambda: smtlib_export.EXPORT_QUERIES.text((found, asked)),
+        lambda: chain(() if found is None else _exported(found), () if asked is None else _agreement(asked)),
+        {"csv": lambda: _csv(statuses, answers)},
+    )
     denied = found is not None and DENIED in found.left_out
-    return NO if denied or not all(answer.agrees for answer in answers) else FINE
+    return NO if denied or not all(each.agrees for each in answers) else FINE
 
 
 def _checked(folder: Path, statuses: Mapping[str, str], limit: float, jobs: int | None) -> list[Checked]:
     answers = []
     with counted("files") as advance:
-        for answer in check(folder, statuses, seconds=limit, jobs=jobs or cores()):
-            answers.append(answer)
-            if advance is not None:
-                advance(len(answers), len(statuses), answer.file)
+        for found in check(folder, statuses, seconds=limit, jobs=jobs or cores()):
+            answers.append(found)
+            advance(len(answers), len(statuses), found.file)
     return sorted(answers, key=lambda answer: answer.file)
-
-
-def _print(found: smtlib_export.Export | None, answers: Sequence[Checked], checked: bool, form: str) -> None:
-    if form == "json":
-        click.echo(smtlib_export.EXPORT_QUERIES.text((found, answers if checked else None)))
-        return
-
-    if found is not None:
-        write(_exported(found))
-    if checked:
-        write(_agreement(answers))
 
 
 def _csv(statuses: Mapping[str, str], answers: Sequence[Checked]) -> str:

@@ -1,20 +1,27 @@
-"""The memory limit of a process that runs a model: 4 GB, or the value of the environment variable ABSINT_RUN_MEMORY.
+"""The memory limit of a process that runs a model: 4 GB, or the value of the environment variable ABSINT_RUN_MEMORY;
+and the largest inputs that are made for such a run.
 
-It limits the private memory of the process (RLIMIT_DATA): Linux enforces it, other platforms may not.
+The limit restricts the private memory of the process (RLIMIT_DATA): Linux enforces it, other platforms may not.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Final
+from math import prod
+from typing import TYPE_CHECKING, Final
 
 from absint.errors import UsageError
 
+if TYPE_CHECKING:
+    from absint.solution.analysed import Analysed
+
 VARIABLE: Final = "ABSINT_RUN_MEMORY"
 DEFAULT: Final = 4 << 30
+MOST_ELEMENTS: Final = 1 << 22
+"""Of one input that is made for a run as evidence."""
 _LEAST: Final = 256 << 20
 _AMOUNT: Final = re.compile(r"\s*([0-9]{1,15}(?:\.[0-9]{1,3})?)\s*([KMGT]?)i?B?\s*", re.IGNORECASE)
 _UNITS: Final = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
@@ -60,6 +67,16 @@ def allowing(text: str | None) -> Iterator[None]:
         os.environ.pop(VARIABLE)
         if before is not None:
             os.environ[VARIABLE] = before
+
+
+def unmade(analysed: Analysed, sizes: Mapping[str, int]) -> str:
+    """One line on why no inputs of these sizes are made for a run; empty if they are."""
+    shapes = [analysed.shapes[name] for name in analysed.inputs if name in analysed.shapes]
+    try:
+        large = any(shape.rank is not None and prod(shape.evaluate(sizes)) > MOST_ELEMENTS for shape in shapes)
+    except (ValueError, ArithmeticError, KeyError) as error:
+        return f"no inputs of these sizes are made: {error}"
+    return "the inputs are too large to be made for a run" if large else ""
 
 
 def explained(reason: str) -> str:

@@ -80,11 +80,10 @@ def begin() -> None:
 def load(model: bytes, *, shapes: bool) -> Loaded:
     """Load a model in a process of its own."""
     try:
-        refusals, found = cast("tuple[list[str], list[FoundShapes | None]]", _process().ask((model, shapes), SECONDS))
+        return cast("Loaded", _process().ask((model, shapes), SECONDS))
     except ProcessError as error:
         died = str(error) if error.outcome == "died" else ""
         return Loaded(died, died, lost=str(error))
-    return Loaded(refusals[0], refusals[1], found)
 
 
 # In that process
@@ -96,9 +95,8 @@ def prepare() -> None:
         import onnxruntime  # noqa: F401
 
 
-def answer(request: tuple[bytes, bool]) -> tuple[list[str], list[FoundShapes | None]]:
-    """What onnxruntime says if it refuses a model, and the shapes that it found, if they are wanted: without
-    optimisations, and with them."""
+def answer(request: tuple[bytes, bool]) -> Loaded:
+    """The outcome for a model, with shapes if they are wanted."""
     model, wanted = request
     refusals = ["", ""]
     found: list[FoundShapes | None] = [None, None]
@@ -112,8 +110,8 @@ def answer(request: tuple[bytes, bool]) -> tuple[list[str], list[FoundShapes | N
         except Exception as error:
             refusals[optimised] = PREFIX.sub("", " ".join(str(error).split()))
             if not optimised:
-                return [refusals[0]] * 2, found
-    return refusals, found
+                return Loaded(refusals[0], refusals[0], found)
+    return Loaded(refusals[0], refusals[1], found)
 
 
 def _found(model: bytes, *, optimised: bool) -> FoundShapes | None:

@@ -19,7 +19,7 @@ from typing import Final, Literal, NamedTuple, cast
 
 from absint.errors import UsageError
 from absint.runs.allowance import allowed, explained
-from absint.runs.process import Process, ProcessError, ending
+from absint.runs.process import Child, Process, ProcessError, ending
 from absint.version import VERSION
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
@@ -32,7 +32,7 @@ class Done:
     """The outcome of a job."""
 
     outcome: Outcome
-    answer: Json = None
+    answer: object = None
     """The result, if it is done."""
     failure: str = ""
     """One line on why it gave nothing."""
@@ -53,7 +53,7 @@ def do(worker: Worker, job: Job) -> Done:
     try:
         worker.wait()
         start = time.monotonic()
-        answer = cast(Json, worker.ask(job, seconds))
+        answer = worker.ask(job, seconds)
     except ProcessError as error:
         return _lost(worker, error, seconds, time.monotonic() - start)
     return Done("done", answer, seconds=time.monotonic() - start)
@@ -184,15 +184,10 @@ class Worker(Process):
         super().__init__(function, between=between, subject=subject, own_folder=True)
         self._limited = limited
 
-    def start(self) -> None:
+    def _running(self) -> Child:
         """As for any process, under the limit of memory that is in force."""
         self.memory = allowed() if self._limited else 0
-        super().start()
-
-    def wait(self, *limits: float) -> None:
-        """As for any process, under the limit of memory that is in force."""
-        self.memory = allowed() if self._limited else 0
-        super().wait(*limits)
+        return super()._running()
 
     def ask(self, request: object, seconds: float) -> object:
         """As for any process, but the message of an AbsintError is the whole text, without the name of its class."""

@@ -84,7 +84,7 @@ class Process:
         """Begins the messages of errors."""
         self._own_folder = own_folder
         self._lock = threading.Lock()
-        self._child: _Child | None = None
+        self._child: Child | None = None
 
     @property
     def pid(self) -> int | None:
@@ -154,7 +154,7 @@ class Process:
         if child is not None:
             child.end()
 
-    def _ready(self, child: _Child, seconds: float, deadline: float) -> None:
+    def _ready(self, child: Child, seconds: float, deadline: float) -> None:
         """Wait for its first message."""
         if child.ready:
             return
@@ -177,18 +177,18 @@ class Process:
         if content:
             with suppress(Exception):  # foreign code may write anything
                 return cast("tuple[bool, object]", pickle.loads(content))
-        code = cast(_Child, self._child).code()
+        code = cast(Child, self._child).code()
         self.end()
         raise ProcessError(f"{self.subject} ended its process{when} ({ending(code)})", "died", code=code)
 
-    def _running(self) -> _Child:
+    def _running(self) -> Child:
         child = self._child
         if child is None or not child.alive or child.memory != self.memory:
             self.end()
             child = self._child = self._spawned()
         return child
 
-    def _spawned(self) -> _Child:
+    def _spawned(self) -> Child:
         if not sys.executable or getattr(sys, "frozen", False):
             text = "set sys.executable to the path of a Python interpreter"
             raise ProcessError(f"no Python to run {self.subject} with: {text}", "not started")
@@ -204,12 +204,12 @@ class Process:
             own_folder=self._own_folder,
         )
         try:
-            return _Child(program, self.memory, self._own_folder)
+            return Child(program, self.memory, self._own_folder)
         except OSError as error:
             raise ProcessError(f"{self.subject} cannot be started: {error}", "not started") from None
 
 
-class _Child:
+class Child:
     """A process that runs. A thread writes requests and reads replies, so that the caller can stop waiting."""
 
     def __init__(self, program: str, memory: int, own_folder: bool) -> None:

@@ -27,7 +27,7 @@ from absint.packages import is_installed
 from absint.runs.allowance import explained
 from absint.runs.arrays import check_names
 from absint.runs.loading import PREFIX
-from absint.runs.pool import ask_once
+from absint.runs.pool import ask_once, one_line
 from absint.runs.process import ProcessError
 from absint.runs.session import Handed, Outcome, execute
 from absint.shapes.inputs import InputElement
@@ -88,13 +88,14 @@ def _allowed(element: InputElement, number: int, facts: Facts | None) -> int:
 Array = npt.NDArray[np.generic]
 Kind = Literal["random", "zeros", "ones", "signed"]
 
+KINDS: Final[tuple[Kind, ...]] = ("random", "zeros", "ones")
+"""The data that are tried, in this order, until a run succeeds."""
+
 SECONDS: Final = 60.0
 """The limit of a run in a process of its own, in seconds."""
 
 MAX_ELEMENTS: Final = 1 << 28
 """Most elements of one array that is made for a run."""
-
-_LONGEST: Final = 300
 
 
 class MissingRuntimeError(UsageError):
@@ -227,7 +228,7 @@ def sizes_at(
 
     Raises RunError with the last failure if no run succeeds, UsageError as `feeds_for` does.
     """
-    attempts = [feeds_for(analysed, binding, seed=seed, values=kind) for kind in ("random", "zeros", "ones")]
+    attempts = [feeds_for(analysed, binding, seed=seed, values=kind) for kind in KINDS]
     found = _run(analysed, attempts, values, isolated, seconds)
     shapes = {}
     for name in values:
@@ -353,8 +354,7 @@ def _not_handed(reason: str) -> RunError:
 
 
 def _broken(reason: str) -> MissingRuntimeError:
-    text = " ".join(reason.split())[:_LONGEST]
-    return MissingRuntimeError(f"a run of the model needs onnxruntime, which cannot be imported: {text}")
+    return MissingRuntimeError(f"a run of the model needs onnxruntime, which cannot be imported: {one_line(reason)}")
 
 
 def typed(kind: str, value: object) -> Array | list[object]:
@@ -377,5 +377,4 @@ def in_one_line(message: str) -> str:
         reason = _SOURCE.sub("", text[node.end() :])
         reason = reason.partition(" was false. ")[2] or reason
         text = f"{node[1]} {node[2]}".rstrip() + f": {reason}"
-    text = text or "it gives no reason"
-    return f"onnxruntime: {text if len(text) <= _LONGEST else text[: _LONGEST - 3] + '...'}"
+    return f"onnxruntime: {one_line(text) or 'it gives no reason'}"

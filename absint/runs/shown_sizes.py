@@ -11,9 +11,9 @@ from absint.lattices.contents import element_symbols
 from absint.lattices.logic.relation import Relation
 from absint.lattices.logic.truth import UNKNOWN, YES, Truth
 from absint.lattices.terms.evaluation import casts_floats, values_of
-from absint.lattices.terms.expr import Dim, Expr, Symbol, UndefinedError, const
+from absint.lattices.terms.expr import Dim, Expr, Symbol, UndefinedError
 from absint.lattices.terms.floats import Float
-from absint.lattices.terms.normal import Real, sole_atom, substitute
+from absint.lattices.terms.normal import Real, sole_atom
 from absint.lattices.text.escapes import counted
 from absint.program.steps import IfJoin
 from absint.runs.arrays import Actual, Array
@@ -55,7 +55,7 @@ class ShownSizes:
             for place, expr, number in pending:
                 missing = [symbol for symbol in expr.symbols if symbol.name not in self.known]
                 if len(missing) == 1:
-                    solution = _solved(self._partly(expr), missing[0], number)
+                    solution = _solved(expr.substitute(self.known), missing[0], number)
                     if solution is not None:
                         self._bind(missing[0], solution, place)
                         progress = True
@@ -79,10 +79,6 @@ class ShownSizes:
         if symbol.name not in self.known:
             self.known[symbol.name] = number
             self.places[symbol.name] = place
-
-    def _partly(self, expr: Expr) -> Dim:
-        """The expression with the known sizes."""
-        return substitute(expr, {s: const(self.known[s.name]) for s in expr.symbols if s.name in self.known})
 
     # Judging
 
@@ -123,7 +119,7 @@ class ShownSizes:
                 except ValueError as error:  # a symbol is out of its bounds
                     return None, False, str(error)
                 return predicted, predicted == actual, "" if predicted == actual else self._why(claim, stated)
-            partly = self._partly(stated)
+            partly = stated.substitute(self.known)
             if isinstance(partly, Expr) and partly.const is not None:  # a factor of 0 makes the rest irrelevant
                 return partly.const, partly.const == actual, "" if partly.const == actual else self._why(claim, stated)
         if actual not in partly.bounds:
@@ -209,7 +205,6 @@ def _solved(partly: Dim, symbol: Symbol, number: int) -> int | None:
 
 
 def _between(dim: Dim) -> str:
-    """The bounds in words."""
     lo, hi = dim.bounds
     ends = [] if lo is None else [f"at least {lo}"]
     return " and ".join(ends if hi is None else [*ends, f"at most {hi}"])

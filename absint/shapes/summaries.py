@@ -19,12 +19,20 @@ from absint.lattices.terms.atoms import SymbolKind
 from absint.lattices.terms.expr import MAX_DIM, Dim, Expr, Symbol, Unknown, expr_of
 from absint.lattices.terms.interval import ANY, Interval
 from absint.lattices.value import BOTTOM, TOP, OptionalOf, SequenceOf, Tensor, Value
+from absint.program.steps import Operand
 from absint.transfer.stated import PossibleFailure, Statement
 
 State = tuple[Value, ...]
 
 Inputs = tuple[Value | None, ...]
 """The inputs of a node; None for one that is left out."""
+
+
+def value_in(states: Sequence[State], operand: Operand) -> Value:
+    """A value among the states of all nodes; bottom for one that is never computed."""
+    state = states[operand[0]] if operand[0] >= 0 else ()
+    return state[operand[1]] if operand[1] < len(state) else BOTTOM
+
 
 MAX_NAMED_ELEMENTS: Final = 8
 """Unknown elements of integer vectors up to this length are named, so that two uses of one vector agree."""

@@ -11,7 +11,7 @@ from absint.lattices.logic.relation import FALSE, TRUE, Relation
 from absint.lattices.shape_choice import ShapeChoice
 from absint.lattices.text.escapes import format_sizes, one_line
 from absint.lattices.text.naming import Names
-from absint.lattices.text.sheets import UNBROKEN, Line, Part, Table, defined, listed, plural, rendered
+from absint.lattices.text.sheets import UNBROKEN, Line, Part, Table, defined, listed, plural
 from absint.questions.proofs.clauses import Row, rows, written
 from absint.solution.naming import brief, by_nodes, failures_by_reason, in_short, names_of, reason, runs_alone, stated
 from absint.solver.constraints import KINDS, Constraint, ConstraintSet, PossibleFailure, by_kind
@@ -143,16 +143,12 @@ def chosen(result: Result, roles: Sequence[Role]) -> ConstraintSet:
     return result.constraints.filter(*roles) if roles else result.constraints
 
 
-def exported(result: Result, form: Form, roles: Sequence[Role] = (), *, everything: bool = False) -> str:
-    """The whole text. Raises UsageError for a set that the form cannot express."""
+def exported(result: Result, found: ConstraintSet, form: Form) -> str:
+    """The constraints in a form other than `text`. Raises UsageError for a set that the form cannot express."""
     from absint.solver import export
 
-    found = chosen(result, roles)
     try:
         match form:
-            case "text":
-                lines = rendered(listing(result, found, everything=everything))
-                return "".join(f"{one_line(line.text)}\n" for line in lines)
             case "json":
                 return export.to_json(found, model=result.origin)
             case "smtlib":
@@ -161,7 +157,7 @@ def exported(result: Result, form: Form, roles: Sequence[Role] = (), *, everythi
                 return _source(export.to_python(found, elements=tuple(result.declared_inputs.elements)))
             case "metadata":
                 return json.dumps(export.to_metadata(found), indent=1) + "\n"
-            case "torch":
+            case _:  # torch
                 return _source(export.to_torch(found, _dims(result, result.inputs)))
     except export.ExportError as error:
         raise UsageError(f"the constraints have no form {form}: {error}") from error

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from shlex import quote
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TextIO
 
 from absint.diagnostics import Diagnostic, Severity
@@ -65,13 +66,19 @@ def write(parts: Iterable[Part], out: TextIO | None = None, *, commands: bool = 
 
 
 def answer(
-    form: str, document: Callable[[], str], parts: Callable[[], Iterable[Part]], out: TextIO | None = None
+    form: str,
+    document: Callable[[], str],
+    parts: Callable[[], Iterable[Part]],
+    others: Mapping[str, Callable[[], str]] = MappingProxyType({}),
+    *,
+    to_stderr: bool = False,
 ) -> None:
-    """Print an answer as JSON, or as text."""
-    if form == "json":
-        print(document())
-    else:
-        write(parts(), out)
+    """Print an answer as JSON, as text, or in one of the other forms, by their names."""
+    if form == "text":
+        write(parts(), sys.stderr if to_stderr else None)
+        return
+    text = document() if form == "json" else others[form]()
+    print(text, end="" if text.endswith("\n") else "\n")
 
 
 def width_of(out: TextIO | None = None) -> int:

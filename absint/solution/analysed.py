@@ -11,12 +11,12 @@ from absint.errors import UsageError
 from absint.lattices.logic.relation import TRUE, Relation
 from absint.lattices.terms.expr import Dim, Expr, Symbol
 from absint.lattices.unify import UnificationPolicy
-from absint.lattices.value import BOTTOM, TOP, Tensor, Value
+from absint.lattices.value import TOP, Tensor, Value
 from absint.program.graph import Program, Scope
 from absint.program.nodes import Nodes
 from absint.program.steps import Operand
 from absint.shapes.names import dims_of, display_names, invented
-from absint.shapes.summaries import State
+from absint.shapes.summaries import State, value_in
 from absint.solution.described import Shapes, View
 from absint.transfer.semantics import Semantics
 
@@ -321,8 +321,7 @@ class Analysed:
         """The value of an output of a node, with printed names for invented symbols."""
         if operand[0] < 0:
             return TOP
-        state = self.states[operand[0]]
-        value = state[operand[1]] if operand[1] < len(state) else BOTTOM
+        value = value_in(self.states, operand)
         renamed = self._renamed.get(value)
         if renamed is None:
             names = self.names

@@ -12,7 +12,7 @@ from absint.lattices.text.notation import format_dim
 from absint.lattices.value import Tensor
 from absint.model.declared_types import read_type
 from absint.program.lowered import Declaration, Lowered, unchecked_declarations
-from absint.shapes.summaries import State
+from absint.shapes.summaries import State, value_in
 
 MAX_NAME: Final = 64
 """Characters of the longest name that is taken."""
@@ -47,8 +47,8 @@ def _stated(lowered: Lowered, states: Sequence[State]) -> _Stated:
     items = list(unchecked_declarations(lowered))
     order = {path: at for at, path in enumerate(dict.fromkeys(item.path for item in items))}
     for item in sorted(items, key=lambda item: (order[item.path], item.kind != "output")):
-        inferred = _value(item, states)
-        if inferred is None or inferred.shape.rank is None:
+        inferred = value_in(states, item.operand)
+        if not isinstance(inferred, Tensor) or inferred.shape.rank is None:
             continue
         for stated, dim in _dims(item, inferred):
             only = sole_atom(stated)
@@ -67,13 +67,6 @@ def _dims(item: Declaration, inferred: Tensor) -> Iterator[tuple[Expr, Dim]]:
         for stated, dim in zip(declared.shape, inferred.shape, strict=True):
             if isinstance(stated, Expr) and stated.const is None:
                 yield stated, dim
-
-
-def _value(item: Declaration, states: Sequence[State]) -> Tensor | None:
-    node, output = item.operand
-    state = states[node]
-    value = state[output] if output < len(state) else None
-    return value if isinstance(value, Tensor) else None
 
 
 def _is_plain(name: str) -> bool:

@@ -31,7 +31,7 @@ from absint.program.nodes import Node
 from absint.program.steps import ABSENT, LoopBody, Operand
 from absint.shapes.analysis import ShapeAnalysis
 from absint.shapes.rounds import Learned
-from absint.shapes.summaries import State
+from absint.shapes.summaries import value_in
 from absint.solution.analysed import Analysed
 from absint.solution.loader_view import entered, refused, risks
 from absint.transfer.semantics import ONNX
@@ -176,15 +176,10 @@ def _declared(analysed: Analysed) -> Iterator[LoadError]:
 
 def _value(analysed: Analysed, operand: Operand) -> Value:
     """The value; one that comes from code that the analysis never reaches as if it were entered."""
-    value = _loaded_output(analysed.last.states, operand)
+    value = value_in(analysed.last.states, operand)
     is_open = value in (TOP, BOTTOM) or (isinstance(value, Tensor) and value.dtype is UNDEFINED)
     inner = entered(analysed) if is_open else None
-    return value if inner is None else _loaded_output(inner.states, operand)
-
-
-def _loaded_output(states: Sequence[State], operand: Operand) -> Value:
-    state = states[operand[0]]
-    return state[operand[1]] if operand[1] < len(state) else BOTTOM
+    return value if inner is None else value_in(inner.states, operand)
 
 
 def _compared(analysed: Analysed, declaring: Declaring) -> Iterator[tuple[str, Operand, TypeMessage]]:

@@ -244,7 +244,7 @@ def test_an_interrupted_query_leaves_no_answer_behind(warm: Backend, monkeypatch
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(module._Child, "receive", interrupt)
+        patched.setattr(module.Child, "receive", interrupt)
         with pytest.raises(KeyboardInterrupt):
             ask(warm, query({}, parse_relation("N == 99")))
     assert ask(warm, EASY).model == {"N": 10}

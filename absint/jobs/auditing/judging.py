@@ -13,12 +13,13 @@ from absint.lattices.dtype import DType
 from absint.lattices.limits import RLIMIT, Limits
 from absint.lattices.logic.relation import TRUE
 from absint.lattices.text.escapes import excerpt
-from absint.lattices.value import BOTTOM, Tensor
+from absint.lattices.value import Tensor
 from absint.program.nodes import Node
 from absint.program.steps import Operand
 from absint.questions.claims import judging
 from absint.questions.claims.claims import Advance, Claim, ClaimedShape, Effort, Judgement, Place, Sizes, Stated
 from absint.questions.claims.reading import Reader, held
+from absint.shapes.summaries import value_in
 from absint.solution.analysed import Analysed
 from absint.solution.loading import can_run
 
@@ -118,15 +119,14 @@ def read_claims(result: Analysed, claims: Claims) -> Reading:
     for name, shape in claims.shapes.items():
         if shape is None or name not in operands:
             continue
-        (node, at), path = operands[name]
-        computed = result.nodes[node].value is None
+        operand, path = operands[name]
+        computed = result.nodes[operand[0]].value is None
         if computed and name in main:
             dims += len(shape)
             said = enumerate(map(reader.expression, shape))
             own = (axis for axis, dim in said if dim is not None and dim.free_symbols.isdisjoint(claims.anonymous))
             resolved.update(Place(name, axis) for axis in own)
-        state = result.states[node]
-        known, rank = held(state[at] if at < len(state) else BOTTOM, len(shape))
+        known, rank = held(value_in(result.states, operand), len(shape))
         shapes.append(ClaimedShape(name, path, gates.get(path), computed, shape, known, rank))
     return Reading(reader.read(shapes, proved=True), dims, frozenset(resolved))
 
@@ -201,12 +201,7 @@ def _lacks_a_run(item: Judged, trials: Runs) -> bool:
     return not observed or (at is not None and trials.tried(at) and not any(run.sizes == at for run in observed))
 
 
-# The first node from which a false claim comes.
-#
-# A tool goes through a model node by node, so one mistake is seen in the claims about all that is computed from it.
-# The *root* of a refuted claim is found by going back from its node: through an input that the source makes a refuted
-# claim about, through the elements of integer tensors, where sizes are computed, and through branches and bodies; of
-# several ways the one to the earliest node. A node without such an input is a root itself.
+# The first node from which a false claim comes: its *root*.
 
 _SIZES: Final = (DType.INT32, DType.INT64)
 """Element types of tensors that sizes are computed in."""
@@ -217,32 +212,14 @@ def roots(result: Analysed, judged: Iterable[Judged]) -> Mapping[str, Node]:
     places = operands_of(result)
     refuted = {item.places[0].value for item in judged if item.judgement is Judgement.REFUTED}
     false = {value: places[value][0] for value in refuted if value in places}
-    found = _sources(result, frozenset(false.values()))
+    wrong = {*false.values()}
+
+    def carries(operand: Operand) -> bool:
+        """The source makes a refuted claim about it, sizes are computed in it, or it is of a branch or body."""
+        if operand in wrong or result.nodes[operand[0]].step is not None:
+            return True
+        value = value_in(result.states, operand)
+        return isinstance(value, Tensor) and value.dtype in _SIZES
+
+    found = judging.origins(result, {node for node, _ in wrong}, carries)
     return {value: result.nodes[found[node]] for value, (node, _) in false.items()}
-
-
-def _sources(result: Analysed, false: frozenset[Operand]) -> dict[int, int]:
-    """Node with a false claim, or with an input from which one comes -> the earliest node on the way back."""
-    found: dict[int, int] = {}
-    wrong = {node for node, _ in false}
-    for number, node in enumerate(result.nodes):
-        before = [
-            found[producer]
-            for producer, output in node.operands
-            if producer in found and _carries(result, (producer, output), false)
-        ]
-        if before:
-            found[number] = min(before)
-        elif number in wrong:
-            found[number] = number
-    return found
-
-
-def _carries(result: Analysed, operand: Operand, false: frozenset[Operand]) -> bool:
-    """An error before a value may persist after it."""
-    node, output = operand
-    if operand in false or result.nodes[node].step is not None:
-        return True
-    state = result.states[node]
-    value = state[output] if output < len(state) else None
-    return isinstance(value, Tensor) and value.dtype in _SIZES

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
-from math import inf, prod
+from math import inf
 from time import perf_counter
 from typing import Final, NamedTuple, cast
 
 from onnx import FunctionProto, GraphProto, ModelProto, ValueInfoProto
 
-from absint.errors import AbsintError
+from absint.errors import AbsintError, UsageError
 from absint.jobs.auditing.run_process import MARK
 from absint.lattices.terms.expr import Expr, Symbol
 from absint.lattices.terms.normal import sole_atom
@@ -25,10 +25,10 @@ from absint.model.protos import domain_of, graphs_in, overload_of
 from absint.packages import is_installed
 from absint.program.steps import LOWERED
 from absint.questions.claims.claims import Observed
-from absint.runs.allowance import explained
+from absint.runs.allowance import explained, unmade
 from absint.runs.pool import kept, one_line
 from absint.runs.process import ProcessError
-from absint.runs.run import Kind, RunError, feeds_for, in_one_line, with_outputs
+from absint.runs.run import KINDS, RunError, feeds_for, in_one_line, with_outputs
 from absint.runs.session import Handed
 from absint.solution.analysed import Analysed
 from absint.solver.constraints import meets
@@ -101,12 +101,6 @@ Reply = dict[str, list[tuple[int, ...]]] | str
 
 SECONDS: Final = 60.0
 MAX_BYTES_BY_REFERENCE: Final = 4 << 20
-MAX_ELEMENTS: Final = 1 << 22
-"""Of one input of a run."""
-
-_KINDS: Final[tuple[Kind, ...]] = ("random", "zeros", "ones")
-
-
 NOT_INSTALLED: Final = "onnxruntime is not installed: pip install 'absint[run]'"
 _RUN: Final = "absint.jobs.auditing.run_process:run"
 _FROM_ONNXRUNTIME: Final = "[ONNXRuntimeError]"
@@ -231,15 +225,12 @@ class Runs:
         return True
 
     def _feeds(self, sizes: Mapping[str, int]) -> Iterator[Feeds]:
-        found = self._result.shapes
-        shapes = [found[name] for name in self._result.inputs if name in found and found[name].rank is not None]
         try:
-            if any(prod(shape.evaluate(sizes)) > MAX_ELEMENTS for shape in shapes):
-                self._failure = "the inputs are too large to be made for a run"
-                return
-            for kind in _KINDS:
+            if reason := unmade(self._result, sizes):
+                raise UsageError(reason)
+            for kind in KINDS:
                 yield feeds_for(self._result, sizes, seed=0, values=kind)
-        except (AbsintError, ValueError, ArithmeticError, KeyError) as error:
+        except AbsintError as error:
             self._failure = str(error)
 
     def _observed(

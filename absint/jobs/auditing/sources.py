@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -21,6 +21,7 @@ from absint.questions.claims.reading import names_in, stated_dim
 from absint.runs.pool import Worker, ask_once, one_line
 from absint.runs.process import ProcessError
 from absint.shapes.policies import policy_of
+from absint.shapes.summaries import value_in
 from absint.solution.analysed import Analysed
 
 if TYPE_CHECKING:
@@ -62,18 +63,17 @@ def by_policy(policy: str, result: Analysed) -> Claims:
     start = perf_counter()
     found = result.under(policy=policy, with_=(), trust=(), refine=True)
     claims = by_result(found.policy.label or f"policy {policy}", found)
-    return Claims(claims.source, claims.shapes, seconds=perf_counter() - start, anonymous=claims.anonymous)
+    return replace(claims, seconds=perf_counter() - start)
 
 
 def by_result(source: str, result: Analysed) -> Claims:
     """The shapes that an analysis infers for the main graph. Fresh symbols are its anonymous names."""
     writer = Writer(result, set())
     shapes: dict[str, tuple[Stated, ...] | None] = {}
-    for name, (node, at) in result.operands.items():
-        if node < 0 or result.nodes[node].value is not None:
+    for name, operand in result.operands.items():
+        if operand[0] < 0 or result.nodes[operand[0]].value is not None:
             continue
-        state = result.states[node]
-        value = state[at] if at < len(state) else None
+        value = value_in(result.states, operand)
         if isinstance(value, Tensor) and not value.shape.is_bottom:
             known = value.shape.rank is not None
             shapes[name] = tuple(writer.text(dim) for dim in value.shape.dims) if known else None

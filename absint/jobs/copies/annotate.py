@@ -9,29 +9,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, NamedTuple
+from itertools import chain
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from onnx.onnx_pb import GraphProto, ModelProto, TensorShapeProto, TypeProto, ValueInfoProto
 
 from absint.errors import UsageError
 from absint.jobs.copies.dialects import POLICIES, MergePolicy, Style, dialect_of
-from absint.jobs.copies.gate import Gate, Graphs, LeftOut, begin
-from absint.jobs.copies.idle import busy_loops, sized_by
-from absint.jobs.copies.loading import is_load_needed
+from absint.jobs.copies.gate import Body, Gate, LeftOut, begin
 from absint.jobs.copies.respelling import named_dims, respell
-from absint.jobs.copies.type_writer import Merger, Writer, state_value
+from absint.jobs.copies.type_writer import Merger, Writer
+from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.text.escapes import excerpt
 from absint.lattices.value import AnyTensor, Container, Tensor, Value
 from absint.model.declared_types import FIELDS, dim_text, read_dim
 from absint.model.definitions import write_definitions, write_entry
-from absint.model.inference import MAX_INFERRED
-from absint.model.load import outlined_copy
 from absint.model.protos import graphs, pairs
-from absint.program.graph import Scope
 from absint.questions.claims.judging import FalseDeclaration, false_declarations
+from absint.shapes.summaries import value_in
 from absint.solution.analysed import Analysed
-from absint.solution.loading import load_errors
+
+if TYPE_CHECKING:
+    import onnx_ir
 
 # The declared inputs and outputs of an annotated model: names that an exporter invented, sizes that were given.
 
@@ -52,16 +52,13 @@ def fill_inventions(analysed: Analysed, info: ValueInfoProto, value: Value, writ
 
 
 def bind_inputs(analysed: Analysed, copy: ModelProto) -> None:
-    """Write the sizes that assumptions give to dims of inputs, and the assumptions into the metadata."""
-    if not analysed.assumptions:
-        return
-    for info in copy.graph.input:
+    """Write the sizes that assumptions give to dims of inputs."""
+    for info in copy.graph.input if analysed.assumptions else ():
         node = analysed.input_nodes.get(info.name)
         if node is not None:
             for proto, dim in _dims(info, analysed.base.states[node][0]):
                 if isinstance(dim, Expr) and dim.const is not None:
                     proto.dim_value = dim.const
-    write_entry(copy, ASSUMING_KEY, " and ".join(map(str, analysed.assumptions)))
 
 
 def _dims(info: ValueInfoProto, value: Value) -> list[tuple[TensorShapeProto.Dimension, Dim]]:
@@ -113,34 +110,16 @@ def annotated(
     UsageError as `annotate` does.
     """
     original = analysed.model if model is None else model
-    if len(analysed.nodes) <= MAX_INFERRED:
-        begin(load=load and is_load_needed(analysed.loaded.model))
-    copy, bodies = annotate(analysed, original, style)
-    found = gate_of(analysed, original, load=load).checked(copy, both(analysed, bodies))
+    begin(analysed, load=load)
+    copy, bodies = annotate(analysed, original, style, analysed.assumptions)
+    found = Gate(analysed, original, load=load).checked(copy, bodies)
     return Annotated(copy, tuple(found.left_out), found.unchecked)
 
 
-def gate_of(analysed: Analysed, original: ModelProto, *, load: bool) -> Gate:
-    """The gate of copies of the analysed model."""
-
-    def rules(model: ModelProto) -> frozenset[str]:
-        if analysed.analyze is None:
-            return frozenset()
-        copy = analysed.again(outlined_copy(model, analysed.loaded), {})
-        return frozenset(error.where or f"{copy.nodes[error.node]}: {error.reason}" for error in load_errors(copy))
-
-    return Gate(original, len(analysed.nodes), busy_loops(analysed), rules, load=load)
-
-
-def both(analysed: Analysed, bodies: Sequence[Body]) -> list[Graphs]:
-    """The graphs of the model and of its copy."""
-    sizing = sized_by(analysed)
-    idle = [{name for name, operand in body.scope.names.items() if operand[0] in sizing} for body in bodies]
-    return [Graphs(body.original, body.graph, body.path, of) for body, of in zip(bodies, idle, strict=True)]
-
-
-def annotate(analysed: Analysed, original: ModelProto, style: Style) -> tuple[ModelProto, Sequence[Body]]:
-    """A copy of the analysed model with all inferred types written into it, and its graphs.
+def annotate(
+    analysed: Analysed, original: ModelProto, style: Style, assumptions: Sequence[Relation]
+) -> tuple[ModelProto, Sequence[Body]]:
+    """A copy of the analysed model with all inferred types and these assumptions written into it, and its graphs.
 
     Raises UsageError for an unknown policy or dialect, and under `strict` for a false declaration and for a constant
     that is declared as a name.
@@ -163,7 +142,8 @@ def annotate(analysed: Analysed, original: ModelProto, style: Style) -> tuple[Mo
         writer = declared.writer(analysed, foreign)
         merger = None
         if merge in ("refine", "strict"):
-            merger = Merger(analysed, writer, {item.declaration.key for item in false})
+            wrong_values = {item.declaration.key for item in false}
+            merger = Merger(analysed, writer, strict=merge == "strict", false=wrong_values)
         for body in bodies:
             _fill(analysed, body, writer, style, merger)
         if false:
@@ -173,29 +153,22 @@ def annotate(analysed: Analysed, original: ModelProto, style: Style) -> tuple[Mo
         if not wrong:
             write_definitions(copy, writer.definitions)
             bind_inputs(analysed, copy)
+            if assumptions:
+                write_entry(copy, ASSUMING_KEY, " and ".join(map(str, assumptions)))
             respell(copy, dialect, analysed.parameters)
             return copy, bodies
         foreign |= wrong  # rare: the author uses a `_dN` that the writer gave to a dim without a text
-
-
-class Body(NamedTuple):
-    """A graph of the copy with the names that the analysis knows in it."""
-
-    graph: GraphProto
-    original: GraphProto
-    scope: Scope
-    path: str
 
 
 def _bodies(analysed: Analysed, original: ModelProto, copy: ModelProto) -> Iterator[Body]:
     """The main graph, and every body of control flow outside of functions."""
     lowered = analysed.lowered
     scopes = {id(graph): (scope, path) for graph, scope, path in lowered.bodies}
-    yield Body(copy.graph, original.graph, lowered.program.main, "")
+    yield Body(original.graph, copy.graph, lowered.program.main, "")
     read = pairs(analysed.loaded.model.graph, original.graph)
     for (lowered_graph, before), after in zip(read, graphs(copy.graph), strict=True):
         if id(lowered_graph) in scopes:
-            yield Body(after, before, *scopes[id(lowered_graph)])
+            yield Body(before, after, *scopes[id(lowered_graph)])
 
 
 def _fill(analysed: Analysed, body: Body, writer: Writer, style: Style, merger: Merger | None) -> None:
@@ -214,17 +187,17 @@ def _fill(analysed: Analysed, body: Body, writer: Writer, style: Style, merger: 
         if name in declared_outputs:
             info = declared_outputs[name]
             if style.outputs is None and merge != "skip":
-                fill_inventions(analysed, info, state_value(analysed, operand), writer)
+                fill_inventions(analysed, info, value_in(analysed.states, operand), writer)
             if not style.outputs:
                 continue
         else:
             info = existing.get(name)
         if info is not None and info.HasField("type") and merge == "skip":
             continue
-        value = state_value(analysed, operand)
+        value = value_in(analysed.states, operand)
         inferred = writer.type_of(value)
         if merger is not None and info is not None and info.HasField("type"):
-            merger.merge(info, value, inferred, f"{body.path}/{name}" if body.path else name, merge == "strict")
+            merger.merge(info, value, inferred, f"{body.path}/{name}" if body.path else name)
         elif inferred is not None:
             if info is None:
                 info = graph.value_info.add(name=name)
@@ -252,7 +225,7 @@ class _Declared:
             for infos in (body.graph.value_info, body.graph.input, body.graph.output):
                 for info in infos:
                     operand = names.get(info.name)
-                    value = state_value(analysed, operand) if operand is not None else None
+                    value = value_in(analysed.states, operand) if operand is not None else None
                     replaced = infos is body.graph.value_info and merge == "override"
                     if not (replaced and isinstance(value, AnyTensor | Container)):
                         self._note(info.type, value)
@@ -285,3 +258,59 @@ class _Declared:
     def _names_of(self, texts: Iterable[str]) -> set[str]:
         """The names in the texts that the writer may give, too."""
         return {name for text in texts for name in self._own.findall(text)}
+
+
+# The same types on the values of an onnx_ir model, in place.
+
+
+def annotate_values(analysed: Analysed, model: onnx_ir.Model, style: Style, *, load: bool = True) -> int:
+    """Write types onto the values of the analysed model, and definitions into its metadata; the number of changes.
+
+    No tensor is touched. Raises UsageError for another model than the analysed one, and as `Result.annotate` does.
+    """
+    from absint.model.onnx_ir_models import outline_of  # it imports all of onnx
+
+    original = outline_of(model)
+    if [node.name for node in original.graph.node] != [node.name for node in analysed.loaded.model.graph.node]:
+        raise UsageError("the onnx_ir model is not the one that was analysed: analyze it again after it has changed")
+    copy = annotated(analysed, style, model=original, load=load).model
+    changed = sum(_write(value, proto) for value, proto in _typed(model.graph, copy.graph))
+    for entry in copy.metadata_props:
+        if model.metadata_props.get(entry.key) != entry.value:
+            model.metadata_props[entry.key] = entry.value
+            changed += 1
+    return changed
+
+
+def _typed(graph: onnx_ir.Graph, annotated_graph: GraphProto) -> Iterator[tuple[onnx_ir.Value, TypeProto]]:
+    """The values of the graph and of the bodies in it, with their types."""
+    import onnx_ir
+
+    pending = [(graph, annotated_graph)]
+    while pending:
+        graph, proto = pending.pop()
+        infos = chain(proto.value_info, proto.input, proto.output)
+        types = {info.name: info.type for info in infos if info.HasField("type")}
+        values = chain(graph.inputs, (output for node in graph for output in node.outputs))
+        yield from ((value, types[value.name]) for value in values if value.name and value.name in types)
+        for node, node_proto in zip(graph, proto.node, strict=True):
+            for attribute in node_proto.attribute:
+                own = node.attributes[attribute.name]
+                if own.type is onnx_ir.AttributeType.GRAPH:
+                    pending.append((own.as_graph(), attribute.g))
+                elif own.type is onnx_ir.AttributeType.GRAPHS:
+                    pending += zip(own.as_graphs(), attribute.graphs, strict=True)
+
+
+def _write(value: onnx_ir.Value, proto: TypeProto) -> bool:
+    """Write a type onto a value; True if that changes it."""
+    import onnx_ir
+
+    shape = onnx_ir.serde.deserialize_type_proto_for_shape(proto)
+    kind = onnx_ir.serde.deserialize_type_proto_for_type(proto)
+    before = value.type, value.shape
+    if kind is not None:
+        value.type = kind
+    if shape is not None:
+        value.shape = shape
+    return before != (value.type, value.shape)

@@ -9,17 +9,22 @@ what these find are searched for, and removed again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple
 
 from onnx.onnx_pb import GraphProto, ModelProto, TypeProto, ValueInfoProto
 
-from absint.jobs.copies.loading import Loading
+from absint.jobs.copies.idle import busy_loops, sized_by
+from absint.jobs.copies.loading import Loading, is_load_needed
 from absint.model import inference
 from absint.model.inference import MAX_INFERRED, Refusals, refusals
+from absint.model.load import outlined_copy
 from absint.model.protos import graphs, graphs_in
+from absint.program.graph import Scope
 from absint.runs.loading import Sizes, begin as begin_loading, place
+from absint.solution.analysed import Analysed
+from absint.solution.loading import load_errors
 
 MAX_LEFT_OUT: Final = 64
 """Most types that are searched for one at a time; if more are in the way, all that was written is removed."""
@@ -42,14 +47,13 @@ class LeftOut(NamedTuple):
         return f"the type of {where!r} is left out: with it {self.effect} ({self.reason})"
 
 
-class Graphs(NamedTuple):
-    """A graph of the original model, its copy, and its path."""
+class Body(NamedTuple):
+    """A graph of the original model, and its copy, with the names that the analysis knows in it."""
 
-    before: GraphProto
-    after: GraphProto
+    original: GraphProto
+    graph: GraphProto
+    scope: Scope
     path: str
-    idle: Collection[str] = ()
-    """Values from which a loop that may make no trip takes sizes."""
 
 
 class Checked(NamedTuple):
@@ -86,31 +90,32 @@ class Complaint(NamedTuple):
     def __str__(self) -> str:
         return f"{self.effect}: {self.reason}"
 
+    def without(self, item: Written) -> LeftOut:
+        return LeftOut(item.value, item.path, self.reason, self.effect)
 
-Rules = Callable[[ModelProto], frozenset[str]]
-"""The reasons why a copy does not load, by the rules of absint."""
 
 Judge = Callable[[], "Complaint | None"]
 """Looks at the copy as it is."""
 
 
-def begin(*, load: bool) -> None:
-    """Start the processes of the gate, which load while a model is read and analysed."""
-    inference.begin()
-    if load:
-        begin_loading()
+def begin(analysed: Analysed, *, load: bool) -> None:
+    """Start the processes of the gate, which load while a copy is made."""
+    if len(analysed.nodes) <= MAX_INFERRED:
+        inference.begin()
+        if load and is_load_needed(analysed.loaded.model):
+            begin_loading()
 
 
 class Gate:
-    """Lets the copies of one model pass.
+    """Lets the copies of the analysed model pass.
 
-    With `load`, onnxruntime loads them if it is installed and may see more than onnx's inference; else `rules` judge.
-    `busy` names the first outputs of loops that make a trip in every run, and `nodes` is the size of the model.
+    With `load`, onnxruntime loads them if it is installed and may see more than onnx's inference; else the rules of
+    absint judge.
     """
 
-    def __init__(self, original: ModelProto, nodes: int, busy: Collection[str], rules: Rules, *, load: bool) -> None:
-        self._original, self._busy, self._rules, self._is_loaded = original, busy, rules, load
-        self._is_open = nodes > MAX_INFERRED
+    def __init__(self, analysed: Analysed, original: ModelProto, *, load: bool) -> None:
+        self._analysed, self._original, self._is_loaded = analysed, original, load
+        self._is_open = len(analysed.nodes) > MAX_INFERRED
 
     @cached_property
     def _known(self) -> Refusals:
@@ -118,7 +123,8 @@ class Gate:
 
     @cached_property
     def _loading(self) -> Loading:
-        return Loading(self._original, self._busy, has_refusals=bool(self._known.found), load=self._is_loaded)
+        busy, has_refusals = busy_loops(self._analysed), bool(self._known.found)
+        return Loading(self._original, busy, has_refusals=has_refusals, load=self._is_loaded)
 
     @property
     def tells_shapes(self) -> bool:
@@ -130,18 +136,16 @@ class Gate:
         """One line on why nobody knows whether a copy loads where the model does."""
         return "" if self._is_open else self._known.lost or self._loading.lost
 
-    def checked(self, copy: ModelProto, both: Sequence[Graphs]) -> Checked:
+    def checked(self, copy: ModelProto, bodies: Sequence[Body]) -> Checked:
         """Remove the types of a copy with the same nodes that a runtime would hold against it."""
-        written = list(_written(copy, both))
+        written = list(_written(copy, bodies))
         if not written or self._is_open:
             return Checked()
         found, _ = self._passing(copy, written, self)
         if not self._loading.tells_shapes:
-            found += _without_idle(written, both)
-        for before, after, *_ in both:
-            for at in range(len(after.value_info) - 1, len(before.value_info) - 1, -1):
-                if not after.value_info[at].HasField("type"):
-                    del after.value_info[at]
+            found += self._without_idle(written, bodies)
+        for before, after, *_ in bodies:
+            _prune(after, {info.name for info in before.value_info})
         return Checked(found, self.unchecked)
 
     def rewritten(self, copy: ModelProto, base: ModelProto, typed: Gate) -> Checked:
@@ -158,9 +162,7 @@ class Gate:
         ]
         found, left = self._passing(copy, written, typed)
         for graph, _ in placed:
-            for at in range(len(graph.value_info) - 1, -1, -1):
-                if not graph.value_info[at].HasField("type") and graph.value_info[at].name not in old:
-                    del graph.value_info[at]
+            _prune(graph, old)
         return Checked(found, self.unchecked, left)
 
     def _passing(self, copy: ModelProto, written: list[Written], typed: Gate) -> tuple[list[LeftOut], str]:
@@ -177,6 +179,31 @@ class Gate:
             more, left = _taken_back(written, lambda: _first(self._rules(copy) - before))
             found += more
         return found, "" if left is None else str(left)
+
+    def _rules(self, model: ModelProto) -> frozenset[str]:
+        """The reasons why a model does not load, by the rules of absint."""
+        if self._analysed.analyze is None:
+            return frozenset()
+        copy = self._analysed.again(outlined_copy(model, self._analysed.loaded), {})
+        return frozenset(error.where or f"{copy.nodes[error.node]}: {error.reason}" for error in load_errors(copy))
+
+    def _without_idle(self, written: list[Written], bodies: Sequence[Body]) -> Iterator[LeftOut]:
+        """Remove the types that a loop without a trip may take sizes from: nobody has seen whether it does."""
+        sizing = sized_by(self._analysed)
+        named = ((body.path, name, node) for body in bodies for name, (node, _) in body.scope.names.items())
+        idle = {(path, name) for path, name, node in named if node in sizing}
+        for item in [item for item in written if (item.path, item.value) in idle]:
+            item.undo()
+            written.remove(item)
+            reason = "onnxruntime was not asked whether it does"
+            yield LeftOut(item.value, item.path, reason, "a loop without a trip may get other sizes")
+
+
+def _prune(graph: GraphProto, known: Container[str]) -> None:
+    """Remove what was added about values whose types were removed again."""
+    for at in range(len(graph.value_info) - 1, -1, -1):
+        if not graph.value_info[at].HasField("type") and graph.value_info[at].name not in known:
+            del graph.value_info[at]
 
 
 def _refused(copy: ModelProto, known: Refusals) -> Complaint | None:
@@ -204,16 +231,6 @@ def _changed(copy: ModelProto, loading: Loading, typed: Loading, written: Sequen
     return None
 
 
-def _without_idle(written: list[Written], both: Sequence[Graphs]) -> Iterator[LeftOut]:
-    """Remove the types that a loop without a trip may take sizes from: nobody has seen whether it does."""
-    idle = {(item.path, name) for item in both for name in item.idle}
-    for item in [item for item in written if (item.path, item.value) in idle]:
-        item.undo()
-        written.remove(item)
-        reason = "onnxruntime was not asked whether it does"
-        yield LeftOut(item.value, item.path, reason, "a loop without a trip may get other sizes")
-
-
 def _taken_back(written: list[Written], judge: Judge) -> tuple[list[LeftOut], Complaint | None]:
     """Remove types until there is no complaint that one of them is behind; these types, and the complaint left."""
     found: list[LeftOut] = []
@@ -221,7 +238,7 @@ def _taken_back(written: list[Written], judge: Judge) -> tuple[list[LeftOut], Co
         if len(found) == MAX_LEFT_OUT:
             for item in written:
                 item.undo()
-            found += (LeftOut(item.value, item.path, complaint.reason, complaint.effect) for item in written)
+            found += map(complaint.without, written)
             written.clear()
             return found, judge()
         culprit = complaint.culprit or _culprit(written, judge)
@@ -229,7 +246,7 @@ def _taken_back(written: list[Written], judge: Judge) -> tuple[list[LeftOut], Co
             return found, complaint
         culprit.undo()
         written.remove(culprit)
-        found.append(LeftOut(culprit.value, culprit.path, complaint.reason, complaint.effect))
+        found.append(complaint.without(culprit))
     return found, None
 
 
@@ -252,10 +269,10 @@ def _culprit(written: Sequence[Written], judge: Judge) -> Written | None:
     return written[high - 1] if complaint is None else None
 
 
-def _written(copy: ModelProto, both: Iterable[Graphs]) -> Iterator[Written]:
+def _written(copy: ModelProto, bodies: Iterable[Body]) -> Iterator[Written]:
     """The types of the annotated graphs that the original ones lack."""
     places = {id(graph): where for graph, where in _placed(copy.graph)}  # protobuf keeps one object for each graph
-    for before, after, path, _ in both:
+    for before, after, _, path in bodies:
         for infos, olds in ((after.value_info, before.value_info), (after.output, before.output)):
             for at, info in enumerate(infos):
                 old = olds[at].type if at < len(olds) else TypeProto()

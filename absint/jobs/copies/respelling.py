@@ -175,7 +175,6 @@ def named_dims(proto: TypeProto) -> Iterator[TensorShapeProto.Dimension]:
 
 
 def _texts(model: ModelProto) -> Iterator[str]:
-    """All texts of dims in the model."""
     for graph in graphs(model.graph):
         yield from map(dim_text, _dims_of_graph(graph))
     for info in chain.from_iterable(getattr(function, "value_info", ()) for function in model.functions):

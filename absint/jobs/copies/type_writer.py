@@ -21,7 +21,6 @@ from absint.lattices.text import TextError, format_dim, format_dim_param, parse,
 from absint.lattices.text.naming import Names, Naming
 from absint.lattices.text.notation import Known
 from absint.lattices.value import (
-    BOTTOM,
     AnyTensor,
     Container,
     MapOf,
@@ -33,7 +32,8 @@ from absint.lattices.value import (
 )
 from absint.model.declared_types import FIELDS, read_dim
 from absint.model.definitions import read_texts
-from absint.program.steps import LoopBody, Operand
+from absint.program.steps import LoopBody
+from absint.shapes.summaries import value_in
 from absint.solution.analysed import Analysed
 from absint.solution.naming import in_order, is_value
 
@@ -42,12 +42,6 @@ MAX_SIZE: Final = ex.MAX_SIZE
 
 _LARGEST: Final = (1 << 63) - 1
 """The largest size that a file can hold."""
-
-
-def state_value(analysed: Analysed, operand: Operand) -> Value:
-    """A value with the engine's own symbols."""
-    state = analysed.states[operand[0]] if operand[0] >= 0 else ()
-    return state[operand[1]] if operand[1] < len(state) else BOTTOM
 
 
 class Writer:
@@ -88,7 +82,7 @@ class Writer:
 
     def _batches(self, analysed: Analysed) -> Iterator[Iterator[Dim]]:
         """The dims that get names first, as in every document about the result."""
-        for batch in in_order(analysed, lambda operand: state_value(analysed, operand)):
+        for batch in in_order(analysed, lambda operand: value_in(analysed.states, operand)):
             printed = (self.printed(dim) for dim in batch if isinstance(dim, Expr))
             yield (dim for dim in printed if dim is not None)
 
@@ -252,23 +246,21 @@ _NESTED = {"sequence_type": "elem_type", "optional_type": "elem_type", "map_type
 class Merger:
     """Merges types of one result into declarations."""
 
-    def __init__(self, analysed: Analysed, writer: Writer, false: Collection[str] = ()) -> None:
-        """`false` are the values, as `path/name`, of which a declaration is false."""
-        self._analysed = analysed
-        self._false = false
-        self._writer = writer
+    def __init__(self, analysed: Analysed, writer: Writer, *, strict: bool, false: Collection[str]) -> None:
+        """`false` are the values, as `path/name`, of which a declaration is false: if `strict`, no file has them."""
+        self._analysed, self._writer = analysed, writer
+        self._strict, self._false = strict, false
         heads = [node.step for node in analysed.nodes if isinstance(node.step, LoopBody)]
         self._loops = [(loop.first, loop.last) for loop in heads]
         self._stated: list[Relation] | None = None
         self._where = ""
-        self._strict = False
 
-    def merge(self, info: ValueInfoProto, value: Value, inferred: TypeProto | None, where: str, strict: bool) -> None:
+    def merge(self, info: ValueInfoProto, value: Value, inferred: TypeProto | None, where: str) -> None:
         """Change the declared type in place.
 
         If `strict`, raises UsageError for a false declaration, and for a constant that is declared as a name.
         """
-        self._where, self._strict = where, strict
+        self._where = where
         self._type(info.type, value, inferred)
 
     def _type(self, declared: TypeProto, value: Value, inferred: TypeProto | None) -> None:
@@ -316,7 +308,6 @@ class Merger:
                 self._writer.write(proto, dim)
 
     def _replaces(self, proto: TensorShapeProto.Dimension, dim: Dim) -> bool:
-        """The inferred dim replaces the declared one."""
         stated = self._writer.stated(read_dim(proto))
         if not isinstance(stated, Expr):
             return True

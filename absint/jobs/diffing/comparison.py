@@ -245,9 +245,8 @@ class _Comparison:
         self._at, self._is_run = at, runs
         self._a, self._b, self._clock = first, second, Clock(limits)
         self._inputs = paired(first.inputs, second.inputs)
-        swapped = [pair.swapped for pair in self._inputs]
         self._over = correspondence(first, second, self._inputs)
-        self._back = correspondence(second, first, swapped)
+        self._back = correspondence(second, first, [Pair(b, a) for a, b in self._inputs])
         self._runs = Both(first, second, self._inputs, allowed=runs)
         self._numbers: dict[bool, Numbers] = {}
         self._reason = ""

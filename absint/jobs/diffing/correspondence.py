@@ -13,8 +13,9 @@ from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import TRUE, Relation, eq
 from absint.lattices.terms.expr import ZERO_EXPR, Dim, Expr, Symbol, expr_of, sole_atom, sub
 from absint.lattices.terms.normal import substitute
-from absint.lattices.value import BOTTOM, TOP, AnyTensor, MapOf, OptionalOf, SequenceOf, SparseTensor, Value
+from absint.lattices.value import AnyTensor, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
 from absint.solution.analysed import Analysed
+from absint.solution.described import described
 
 # The inputs and outputs of two models in pairs: by name, and the rest by position.
 
@@ -24,10 +25,6 @@ class Pair(NamedTuple):
 
     first: str | None
     second: str | None
-
-    @property
-    def swapped(self) -> Pair:
-        return Pair(self.second, self.first)
 
 
 def paired(first: Sequence[str], second: Sequence[str]) -> tuple[Pair, ...]:
@@ -88,14 +85,14 @@ def _kind(value: SequenceOf | OptionalOf | MapOf) -> str:
     return "sequence" if isinstance(value, SequenceOf) else "optional"
 
 
+def type_text(value: Value | None) -> str:
+    """Type and shape, without contents; empty for None."""
+    return "" if value is None else described(Tensor(value.dtype, value.shape) if isinstance(value, Tensor) else value)
+
+
 def both(pairs: Sequence[Pair]) -> Iterator[tuple[str, str]]:
     """The pairs of names that both models have."""
     return ((a, b) for a, b in pairs if a is not None and b is not None)
-
-
-def is_known(value: Value) -> bool:
-    """Something is known of the value."""
-    return value is not TOP and value is not BOTTOM
 
 
 _APART: Final = "'"

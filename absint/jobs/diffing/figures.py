@@ -10,13 +10,12 @@ from typing import Final, NamedTuple
 
 from absint.errors import UsageError
 from absint.jobs.diffing.answers import Amount, Figures, Inner, Meaning, Share, Surroundings
-from absint.jobs.diffing.correspondence import Correspondence, form_of, plain
+from absint.jobs.diffing.correspondence import Correspondence, form_of, plain, type_text
 from absint.jobs.diffing.legality import Grounds
 from absint.lattices.limits import DeadlineError, Limits, on_time, within
 from absint.lattices.logic.relation import conjunction, eq
 from absint.lattices.logic.truth import NO
 from absint.lattices.terms.expr import UNKNOWN_DIM, Dim, Expr, const, sub
-from absint.lattices.value import Tensor, Value
 from absint.model.protos import graphs
 from absint.model.schemas import since
 from absint.questions.claims.judging import diagnostics
@@ -27,7 +26,6 @@ from absint.questions.sizes.nearest import LegalSizes
 from absint.questions.sizes.start import Sizes, Starts, small_sizes
 from absint.show.summary import totals
 from absint.solution.analysed import Analysed
-from absint.solution.described import described
 from absint.solver.contracts.contract import Contract
 
 _SECONDS: Final = 2.0
@@ -36,8 +34,6 @@ _TRIED: Final = 64
 
 
 class _Bill(NamedTuple):
-    """The costs of one model."""
-
     model: Analysed
     cost: Cost
     memory: Memory
@@ -203,12 +199,12 @@ def differing(first: Analysed, second: Analysed, over: Correspondence, grounds: 
         value, other = first.values[name], second.values[name]
         before, after = form_of(value), form_of(other)
         if before.differs(after):
-            yield Inner(name, _type_text(value), _type_text(other), None, True)
+            yield Inner(name, type_text(value), type_text(other), None, True)
         elif before.is_known and after.is_known:
             pairs = [(plain(first, a), over.dim(b)) for (_, a), (_, b) in zip(before.sizes, after.sizes, strict=True)]
             decided, at = _apart(pairs, grounds, samples)
             if at is not None or not decided:
-                yield Inner(name, _type_text(value), _type_text(other), at, decided)
+                yield Inner(name, type_text(value), type_text(other), at, decided)
 
 
 def _apart(pairs: list[tuple[Dim, Dim]], grounds: Grounds, samples: list[Sizes]) -> tuple[bool, Sizes | None]:
@@ -224,7 +220,3 @@ def _apart(pairs: list[tuple[Dim, Dim]], grounds: Grounds, samples: list[Sizes])
         return decision.entailed is True, None
     model = grounds.model(decision)
     return True, next(small_sizes(relation, grounds.premises, grounds.chosen(relation), model), None)
-
-
-def _type_text(value: Value) -> str:
-    return described(Tensor(value.dtype, value.shape) if isinstance(value, Tensor) else value)

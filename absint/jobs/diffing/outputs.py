@@ -11,7 +11,7 @@ from typing import Final
 
 from absint.errors import UsageError
 from absint.jobs.diffing.answers import Apart, Lost, Port, Ports, PortStatus
-from absint.jobs.diffing.correspondence import Correspondence, Form, Pair, both, form_of, plain
+from absint.jobs.diffing.correspondence import Correspondence, Form, Pair, both, form_of, plain, type_text
 from absint.jobs.diffing.legality import Grounds
 from absint.jobs.diffing.numbering import Numbers, over_first
 from absint.jobs.diffing.witness import Both, Seen
@@ -19,11 +19,10 @@ from absint.lattices.limits import DeadlineError
 from absint.lattices.logic.relation import Relation, eq
 from absint.lattices.terms.expr import MAX_DIM, Dim, Expr
 from absint.lattices.text.escapes import format_sizes
-from absint.lattices.value import TOP, Tensor, Value
+from absint.lattices.value import TOP, Value
 from absint.questions.rows import rows
 from absint.questions.sizes.start import Sizes, small_sizes
 from absint.solution.analysed import Analysed
-from absint.solution.described import described
 from absint.transfer.traits import RANDOM
 
 _TRIES: Final = 4
@@ -55,7 +54,7 @@ class Compared:
         a, b = pair
         before = None if a is None else _value(self._first, a)
         after = None if b is None else _value(self._second, b)
-        port = Port(a, b, _text(before), _text(after))
+        port = Port(a, b, type_text(before), type_text(after))
         if before is None or after is None:
             return _with(port, "new" if before is None else "gone")
         clock = self._grounds.clock
@@ -185,7 +184,7 @@ def _is_reordered(pairs: Sequence[Pair], names: Sequence[str]) -> bool:
 def _input(first: Analysed, second: Analysed, pair: Pair, over: Correspondence) -> Port:
     a, b = pair
     before, after = _declared(first, a), _declared(second, b)
-    port = Port(a, b, _text(before), _text(after))
+    port = Port(a, b, type_text(before), type_text(after))
     if before is None or after is None:
         optional = (a is not None and a in second.lowered.signature.overridable) or (
             b is not None and b in first.lowered.signature.overridable
@@ -215,12 +214,6 @@ def _declared(analysed: Analysed, name: str | None) -> Value | None:
 
 def _value(analysed: Analysed, name: str) -> Value:
     return analysed.values.get(name, TOP)
-
-
-def _text(value: Value | None) -> str:
-    if isinstance(value, Tensor):
-        value = Tensor(value.dtype, value.shape)
-    return "" if value is None else described(value)
 
 
 def _with(port: Port, status: PortStatus, *details: str, apart: Apart | None = None) -> Port:

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from math import prod
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Final, Literal, NamedTuple
 
 from absint.errors import AbsintError
 from absint.jobs.diffing.correspondence import Pair, both
 from absint.lattices.limits import remaining
+from absint.questions.proofs.evidence import LEAST_SECONDS, SECONDS
 from absint.questions.sizes.checking import Judge
 from absint.questions.sizes.start import Sizes
+from absint.runs.allowance import unmade
 from absint.solution.analysed import Analysed
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    from absint.runs.run import Kind
-
 
 Side = Literal["A", "B"]
 
@@ -27,15 +21,6 @@ Seen = Mapping[str, tuple[int, ...]] | str
 
 MOST_RUNS: Final = 16
 """Most sizes at which the models of one comparison are run."""
-
-MOST_ELEMENTS: Final = 1 << 22
-"""Most elements of one input of a run."""
-
-SECONDS: Final = 60.0
-LEAST_SECONDS: Final = 0.5
-"""Seconds that must be left for a run to begin."""
-
-_KINDS: Final[tuple[Kind, ...]] = ("random", "zeros", "ones")
 
 
 class Shown(NamedTuple):
@@ -66,19 +51,27 @@ class Both:
         """Runs of both at sizes of the symbols of one, on random data, else on zeros or ones; None without a run."""
         key = side, tuple(sizes.items())
         if key not in self._seen:
-            if not self._allowed or self._is_late() or self._is_too_large(side, sizes):
+            if self._allowed:
+                self.why_not = self._is_late() or unmade(self._models[side], sizes)
+            if self.why_not:
                 return None
             self._seen[key] = self._run(side, sizes)
         return self._seen[key]
 
     def _run(self, side: Side, sizes: Sizes) -> Shown:
+        from absint.runs.run import KINDS, feeds_for
+
         source, target = self._models[side], self._models["B" if side == "A" else "A"]
         names = self._names[side]
         first = ""
-        for feeds in self._feeds(source, sizes):
-            seen = feeds if isinstance(feeds, str) else _shapes(source, feeds)
-            if isinstance(feeds, str) or isinstance(seen, str):
-                first = first or str(seen)
+        for kind in KINDS:
+            try:
+                feeds = feeds_for(source, sizes, seed=0, values=kind)
+            except AbsintError as error:
+                return Shown(first or str(error), "")
+            seen = _shapes(source, feeds)
+            if isinstance(seen, str):
+                first = first or seen
                 continue
             given = {names[name]: array for name, array in feeds.items() if name in names}
             missing = [name for name in target.inputs if name not in given]
@@ -87,40 +80,13 @@ class Both:
             return Shown(seen, _shapes(target, given))
         return Shown(first, "")
 
-    def _feeds(self, source: Analysed, sizes: Sizes) -> Iterator[Mapping[str, npt.NDArray[np.generic]] | str]:
-        from absint.runs.run import feeds_for
-
-        for kind in _KINDS:
-            try:
-                yield feeds_for(source, sizes, seed=0, values=kind)
-            except AbsintError as error:
-                yield str(error)
-                return
-
-    def _is_late(self) -> bool:
+    def _is_late(self) -> str:
         if remaining(SECONDS) < LEAST_SECONDS:
-            self.why_not = "there is no time left for a run"
-        elif len(self._seen) >= MOST_RUNS:
-            self.why_not = f"there were {MOST_RUNS} runs already"
-        else:
-            return False
-        return True
-
-    def _is_too_large(self, side: Side, sizes: Sizes) -> bool:
-        model = self._models[side]
-        shapes = [model.shapes[name] for name in model.inputs if name in model.shapes]
-        try:
-            large = any(s.rank is not None and prod(s.evaluate(sizes)) > MOST_ELEMENTS for s in shapes)
-        except (ValueError, ArithmeticError, KeyError) as error:
-            self.why_not = f"no inputs of these sizes are made: {error}"
-            return True
-        if large:
-            self.why_not = "the inputs are too large to be made for a run"
-        return large
+            return "there is no time left for a run"
+        return f"there were {MOST_RUNS} runs already" if len(self._seen) >= MOST_RUNS else ""
 
 
 def _shapes(model: Analysed, feeds: Mapping[str, object]) -> Seen:
-    """The shapes of the outputs in a run."""
     from absint.runs.run import run
 
     try:

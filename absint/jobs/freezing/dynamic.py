@@ -131,8 +131,6 @@ def _row(name: str, value: Value, text: Callable[[Dim], str], causes: tuple[Caus
 
 
 class _Causes:
-    """The causes of the sizes of one result."""
-
     def __init__(self, analysed: Analysed) -> None:
         self._analysed = analysed
         self._recorder = Recorder(analysed.lowered, analysed.last)
@@ -238,8 +236,6 @@ def _sample(analysed: Analysed) -> FixedSizes | None:
 
 
 class _Search:
-    """The search for the smallest sets."""
-
     def __init__(self, analysed: Analysed, whole: FixedSizes) -> None:
         self._analysed = analysed
         self._sizes = whole.sizes
@@ -250,7 +246,6 @@ class _Search:
         self._reason = ""
 
     def answer(self) -> Fewest:
-        """The smallest sets, and what else there is to say."""
         hangs = self._hangs()
         choices: list[tuple[str, ...]] = []
         for count in range(len(self._analysed.symbols) + 1):

@@ -11,11 +11,10 @@ from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, TypeProto
 from onnx.numpy_helper import from_array
 
 from absint.errors import UsageError
-from absint.jobs.copies.annotate import ASSUMING_KEY, annotate, both, gate_of
+from absint.jobs.copies.annotate import annotate
 from absint.jobs.copies.dialects import Style
 from absint.jobs.copies.gate import Gate, LeftOut, begin
 from absint.jobs.copies.idle import sized_by
-from absint.jobs.copies.loading import is_load_needed
 from absint.jobs.copies.saving import rewriting
 from absint.jobs.freezing.dynamic import Dynamic, dynamic
 from absint.jobs.freezing.sizes import FixedSizes, again, fix, redeclared
@@ -23,12 +22,10 @@ from absint.jobs.rewriting.exact import Exact, size_at
 from absint.jobs.rewriting.folding import INITIALISERS_ALONE, copied, remove
 from absint.jobs.rewriting.rounds import PASSES, Passed, Rounds
 from absint.lattices.logic.relation import Relation
-from absint.lattices.terms.expr import Expr, const
-from absint.lattices.terms.normal import substitute
+from absint.lattices.terms.expr import Expr
 from absint.lattices.text import format_dim_param, read_dim_param
 from absint.lattices.text.escapes import format_sizes
 from absint.lattices.value import OptionalOf, Tensor, Value
-from absint.model.inference import MAX_INFERRED
 from absint.model.load import outlined_copy
 from absint.model.protos import bodies, graphs, pairs
 from absint.model.weights import TYPES
@@ -161,14 +158,13 @@ def freeze(
 ) -> Frozen:
     """See `Result.freeze`."""
     with rewriting(analysed, target) as source:
-        if len(analysed.nodes) <= MAX_INFERRED:
-            begin(load=load and is_load_needed(analysed.loaded.model))
+        begin(analysed, load=load)
         fixed = fix(analysed, sizes)
         tensors = [] if keep_inputs else constants(analysed, fixed.given)
         base = _declared(source.model, fixed)
         fixed = redeclared(fixed, base, analysed.assumptions)
         before = len(_nodes(source.model))
-        original = gate_of(analysed, source.model, load=load)
+        original = Gate(analysed, source.model, load=load)
         typed, passed, left_out = _rewritten(original, base, fixed, analysed.assumptions, tensors, load=load)
         made, size = source.made(typed, copy_weights=copy_weights), len(source.opened.data)
     given = {tensor.name for graph in graphs(base.graph) for tensor in graph.initializer}
@@ -227,11 +223,10 @@ def _rewritten(
     sizes alone keep it from loading.
     """
     bound = fixed.bound
-    found, bodies = annotate(bound, base, Style(outputs=True))
-    _state(found, base, assumptions)
+    found, bodies = annotate(bound, base, Style(outputs=True), assumptions)
     _restore(base, found)
-    gate = gate_of(bound, base, load=load)
-    first = gate.checked(found, both(bound, bodies))
+    gate = Gate(bound, base, load=load)
+    first = gate.checked(found, bodies)
     has_sizing = bool(sized_by(bound))
     tries: list[tuple[Sequence[str], bool]] = [(_PASSES, True), ((), True)] if has_sizing else [((), False)]
     if not has_sizing or original.tells_shapes:
@@ -273,17 +268,6 @@ def _passed(
     return Rounds(passes, reread, lambda found: Exact(found, fixed.sizes), keeps_sizes).run(model, analysed)
 
 
-def _state(model: ModelProto, before: ModelProto, assumptions: Sequence[Relation]) -> None:
-    """Write the assumptions of the caller into the metadata, or leave there what was."""
-    for entry in [item for item in model.metadata_props if item.key == ASSUMING_KEY]:
-        model.metadata_props.remove(entry)
-    stated = [item for item in before.metadata_props if item.key == ASSUMING_KEY]
-    if assumptions:
-        model.metadata_props.add(key=ASSUMING_KEY, value=" and ".join(map(str, assumptions)))
-    else:
-        model.metadata_props.extend(stated[:1])  # as it is: its value may not be valid UTF-8
-
-
 def _restore(before: ModelProto, after: ModelProto) -> None:
     """Leave the declared outputs of the bodies of loops as they were: where a loop has no trip, a runtime takes the
     sizes of its outputs from them.
@@ -305,7 +289,7 @@ def _write(declared: TypeProto, value: Value, sizes: Mapping[str, int]) -> None:
             if size is not None:
                 proto.dim_value = size
             elif isinstance(dim, Expr) and not dim.free_symbols.isdisjoint(sizes):
-                rest = substitute(dim, {s: const(sizes[s.name]) for s in dim.symbols if s.name in sizes})
+                rest = dim.substitute(sizes)
                 proto.dim_param = format_dim_param(rest) if isinstance(rest, Expr) else ""
 
 

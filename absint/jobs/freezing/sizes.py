@@ -31,7 +31,7 @@ from absint.shapes.sizes import Sizes, facts_of, given as given_sizes
 from absint.solution.analysed import Analysed
 from absint.solution.constraints import DECLARATION, Recorder, recorded
 from absint.solver.constraints import PossibleFailure
-from absint.solver.contracts.contract import Clause, Contract
+from absint.solver.contracts.contract import Clause
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -70,8 +70,6 @@ class FixedSizes:
     """Nodes that may fail on some data at these sizes; known if all symbols have a size."""
     clauses: tuple[Clause, ...] = ()
     """The contract that is left: what the symbols that have no size must meet."""
-    undecided: str = ""
-    """The reason why the contract that is left is not complete, if it is not."""
     without_trip: tuple[str, ...] = ()
     """Outputs of loops that have other sizes in the copy if the loop has no trip."""
 
@@ -118,11 +116,12 @@ def _fixed(analysed: Analysed, given: Mapping[str, int]) -> FixedSizes:
         if found.outcome is Outcome.UNDECIDED:
             raise UsageError("a limit cut the analysis short, so it is not known which sizes are legal: allow more")
         return FixedSizes(given, derived, bound, found.possible_failures)
-    left = _left(analysed, bound, given, every)
-    return FixedSizes(given, derived, bound, (), tuple(left.clauses), left.reason)
+    return FixedSizes(given, derived, bound, (), _left(analysed, bound, given, every))
 
 
-def _left(analysed: Analysed, bound: Analysed, given: Mapping[str, int], every: Mapping[str, int]) -> Contract:
+def _left(
+    analysed: Analysed, bound: Analysed, given: Mapping[str, int], every: Mapping[str, int]
+) -> tuple[Clause, ...]:
     """The contract of the symbols that have no size. Raises IllegalSizesError if no sizes meet it.
 
     Nodes state it over all symbols: at given sizes one may state less, and leave more to data.
@@ -139,7 +138,7 @@ def _left(analysed: Analysed, bound: Analysed, given: Mapping[str, int], every: 
                 )
             raise IllegalSizesError(given, Failure(first.origin, first.reason, str(first.formula)))
     clauses = [c._replace(relation=c.relation.substitute(known_sizes(c.relation, every))) for c in found.clauses]
-    return replace(found, clauses=tuple(clause for clause in clauses if clause.relation is not TRUE))
+    return tuple(clause for clause in clauses if clause.relation is not TRUE)
 
 
 def _given(analysed: Analysed, sizes: Sizes) -> dict[str, int]:
@@ -190,7 +189,7 @@ def redeclared(fixed: FixedSizes, model: ModelProto, assumptions: Sequence[Relat
     loaded = Loaded(model, bound.origin, bound.loaded.folder, given=model, is_outlined=True)
     found = again(fixed, loaded, assumptions)
     changed = _without_trip(bound, found) if fixed.sizes else ()
-    return replace(fixed, bound=found, without_trip=tuple(dict.fromkeys((*fixed.without_trip, *changed))))
+    return replace(fixed, bound=found, without_trip=tuple(dict.fromkeys(changed)))
 
 
 def again(fixed: FixedSizes, loaded: Loaded, assumptions: Sequence[Relation]) -> Analysed:

@@ -124,22 +124,6 @@ class Finding:
         """As a JSON object."""
         return cast("dict[str, Json]", FINDING.write(self, Names(Naming())))
 
-    @staticmethod
-    def from_json(data: Json) -> Finding:
-        """The finding that `to_json` wrote."""
-        fields = cast("dict[str, Json]", data)
-        sizes = fields["sizes"]
-        return Finding(
-            cast(str, fields["code"]),
-            Severity(fields["severity"]),
-            cast(str, fields["where"]),
-            cast(str, fields["message"]),
-            cast(int, fields["count"]),
-            tuple(cast("list[str]", fields["others"])),
-            None if sizes is None else cast("dict[str, int]", sizes),
-            cast("dict[str, object] | None", fields.get("data")),
-        )
-
 
 _CODE, *_MORE, _ = keys_of(
     Finding,

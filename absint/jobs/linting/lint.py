@@ -19,9 +19,10 @@ from absint.lattices.text.forms import Key, by_name
 from absint.model.opening import absent
 from absint.model.writing import write_file
 from absint.program.limits import LimitError
+from absint.program.rules.files import read_table
 from absint.runs.allowance import explained
 from absint.runs.distributed import finished
-from absint.runs.pool import Done, Finished, Job, Json, do, kept
+from absint.runs.pool import Done, Finished, Job, do, kept
 from absint.solution.analysed import Analysed
 
 if TYPE_CHECKING:
@@ -188,8 +189,11 @@ def lint(
         ignore=(*own.selection.ignore, *read_prefixes(ignore, "ignore", is_open=is_open)),
     )
     operators = tuple(os.path.abspath(path) for path in rules)
-    table_of(operators)
-    _check_analyses(members)
+    read_table(operators)
+    if members:
+        from absint.analyses.exchange import read_analyses
+
+        read_analyses(members)
     if isinstance(given, str | os.PathLike):
         given = [given]
     seconds = own.seconds if seconds is None else seconds
@@ -231,7 +235,6 @@ def _in_memory(
     *,
     run: bool,
 ) -> FileReport:
-    """The report of a model that is in memory, or of its analysis."""
     from absint.jobs.linting.model import findings
 
     if isinstance(given, Analysed):
@@ -239,7 +242,7 @@ def _in_memory(
     else:
         from absint.api import analyze
 
-        result = analyze(given, table=table_of(rules), with_=analyses)
+        result = analyze(given, table=read_table(rules), with_=analyses)
     return _selected(FileReport(result.origin, tuple(findings(result, seconds, run=run))), selection, Path.cwd())
 
 
@@ -285,63 +288,34 @@ def job_of(
     return {**job, "rules": list(rules), "analyses": list(analyses)}
 
 
-def perform(job: Job) -> Json:
+def perform(job: Job) -> Sequence[Finding]:
     """The findings about the model."""
+    path, seconds = cast(str, job["path"]), cast(float, job["seconds"])
+    rules, analyses = (tuple(cast("list[str]", job[key])) for key in ("rules", "analyses"))
     try:
-        rules, analyses = (tuple(cast("list[str]", job[key])) for key in ("rules", "analyses"))
-        found = _findings(cast(str, job["path"]), cast(float, job["seconds"]), rules, analyses, run=bool(job["run"]))
-        return [item.to_json() for item in found]
-    except ModelError as error:
-        return [Finding.of("ABS001", "", str(error).replace(cast(str, job["path"]), cast(str, job["shown"]))).to_json()]
-    except MemoryError:
-        return [Finding.of("ABS002", "", explained("MemoryError")).to_json()]
+        from absint.api import analyze
+        from absint.jobs.linting.model import findings
 
-
-def _findings(
-    path: str, seconds: float, rules: tuple[str, ...], analyses: tuple[str, ...], *, run: bool
-) -> Sequence[Finding]:
-    from absint.api import analyze
-    from absint.jobs.linting.model import findings
-
-    try:
-        times = tuple(os.stat(path).st_mtime_ns for path in rules)
-        table = _kept_table(rules, times)
+        table = _kept_table(rules, tuple(os.stat(file).st_mtime_ns for file in rules))
         result = analyze(path, table=table, with_=analyses, max_seconds=seconds * _ANALYSIS)
+        return findings(result, seconds * _CONTRACT, run=bool(job["run"]))
     except LimitError as error:
         return [Finding.of("ABS004", "", str(error))]
-    return findings(result, seconds * _CONTRACT, run=run)
-
-
-def table_of(rules: Sequence[str]) -> Table | None:
-    """The shipped rules and those of the files, which are run; None without a file.
-
-    Raises UsageError as `absint.program.rules.files.read_rules` does.
-    """
-    if not rules:
-        return None
-    from absint.program.rules.files import read_rules
-    from absint.transfer.families import shipped
-
-    return shipped().extended(read_rules(rules))
-
-
-def _check_analyses(files: Sequence[str]) -> None:
-    """Raise UsageError for a file of analyses that cannot be run, or defines none."""
-    if files:
-        from absint.analyses.exchange import read_analyses
-
-        read_analyses(files)
+    except ModelError as error:
+        return [Finding.of("ABS001", "", str(error).replace(path, cast(str, job["shown"])))]
+    except MemoryError:
+        return [Finding.of("ABS002", "", explained("MemoryError"))]
 
 
 @lru_cache(maxsize=4)
 def _kept_table(rules: tuple[str, ...], _: tuple[int, ...]) -> Table | None:
     """The table for all models that this process checks, while the files have these times."""
-    return table_of(rules)
+    return read_table(rules)
 
 
-def findings_of(done: Done) -> list[Finding]:
+def findings_of(done: Done) -> Sequence[Finding]:
     """The findings about a model that its job gave, or why it gave none."""
     if done.outcome == "done":
-        return [Finding.from_json(item) for item in cast("list[Json]", done.answer)]
+        return cast("Sequence[Finding]", done.answer)
     code = {"timed out": "ABS003", "died": "ABS002", "unreadable": "ABS001"}.get(done.outcome, "ABS005")
     return [Finding.of(code, "", done.failure)]

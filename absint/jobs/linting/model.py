@@ -21,7 +21,7 @@ from absint.model.messages import TypeMessage
 from absint.model.protos import declared_types
 from absint.program.limits import RULELESS
 from absint.program.lowered import Declaration, declarations
-from absint.questions.claims.judging import FalseDeclaration, loadable_false_declarations
+from absint.questions.claims.judging import FalseDeclaration, loadable_false_declarations, origins
 from absint.questions.claims.reading import Dims, Inferred, dims, read_text, stated_dim
 from absint.questions.rows import rows_along
 from absint.questions.sizes.checking import unstated
@@ -232,11 +232,11 @@ def declared(analysed: Analysed) -> Iterator[Finding]:
 
 def _false(false: Sequence[FalseDeclaration], analysed: Analysed) -> Iterator[Finding]:
     """One finding for each name that stands for two sizes, and for each value from which false shapes spread."""
-    origins = _origins({item.declaration.operand[0] for item in false if not item.name}, analysed)
+    first_of = origins(analysed, {item.declaration.operand[0] for item in false if not item.name})
     groups: dict[tuple[str, str] | int, list[FalseDeclaration]] = {}
     for item in sorted(false, key=lambda item: item.declaration.operand):
         node = item.declaration.operand[0]
-        key = (item.declaration.path, item.name) if item.name else origins[node]
+        key = (item.declaration.path, item.name) if item.name else first_of[node]
         groups.setdefault(key, []).append(item)
     for first, *rest in groups.values():
         yield _declaration("ABS203" if first.name else "ABS201" if first.sizes is None else "ABS202", first, rest)
@@ -246,19 +246,6 @@ def _declaration(code: str, first: FalseDeclaration, rest: Iterable[FalseDeclara
     others = sorted(rest, key=lambda item: item.declaration.kind != "output")  # outputs matter to callers
     places = tuple(item.where for item in others)
     return Finding.of(code, first.where, first.message, 1 + len(others), places, first.sizes)
-
-
-def _origins(false: set[int], analysed: Analysed) -> Mapping[int, int]:
-    """For each node with a false declaration the first one that its operands come from, in execution order."""
-    if not false:
-        return {}
-    first: list[int | None] = []
-    for number, node in enumerate(analysed.nodes):
-        above = [
-            found for operand, _ in node.operands if 0 <= operand < number and (found := first[operand]) is not None
-        ]
-        first.append(min(above, default=number if number in false else None))
-    return {node: found for node in false if (found := first[node]) is not None}
 
 
 # Outputs

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final
 
 from absint.diagnostics import Severity
 from absint.errors import UnknownNameError, UsageError
@@ -156,8 +156,6 @@ FILE: Final = "pyproject.toml"
 SECONDS: Final = 120.0
 """Time limit of one model."""
 
-Value = TypeVar("Value")
-
 
 @dataclass(frozen=True)
 class Settings:
@@ -214,49 +212,39 @@ def _lint_table(data: Mapping[str, object]) -> Mapping[str, object] | None:
 
 
 def _settings(table: Mapping[str, object], file: Path) -> Settings:
-    what = f"{file}: lint"
-    for key in table:
-        if key not in KEYS:
-            raise UnknownNameError(f"{what}: unknown key", key, KEYS)
-
     is_open = bool(table.get("analyses"))  # whose codes only a run tells
 
     def prefixes(value: object, what: str) -> tuple[str, ...]:
         return read_prefixes(_strings(value, what), what, is_open=is_open)
 
-    def read(key: str, convert: Callable[[object, str], Value], default: Value) -> Value:
-        return convert(table[key], f"{what}.{key}") if key in table else default
-
-    selection = Selection(
-        read("select", prefixes, ("ALL",)),
-        read("ignore", prefixes, ()),
-        read("per-file-ignores", partial(_per_file, prefixes), ()),
-        read("severity", partial(_severities, prefixes), {}),
+    folder, what = file.resolve().parent, f"{file}: lint"
+    of_selection: dict[str, tuple[str, _Reader]] = {
+        "select": ("select", prefixes),
+        "ignore": ("ignore", prefixes),
+        "per-file-ignores": ("per_file", partial(_per_file, prefixes)),
+        "severity": ("severities", partial(_severities, prefixes)),
+    }
+    of_settings: dict[str, tuple[str, _Reader]] = {
+        "exclude": ("exclude", lambda value, what: Patterns(_strings(value, what))),
+        "fail-on": ("fail_on", read_severity),
+        "seconds": ("seconds", _seconds),
+        "baseline": ("baseline", _string),
+        "analyses": ("analyses", partial(_files, folder)),
+    }
+    for key in table:
+        if key not in KEYS:
+            raise UnknownNameError(f"{what}: unknown key", key, KEYS)
+    selection, settings = (
+        {name: read(table[key], f"{what}.{key}") for key, (name, read) in keys.items() if key in table}
+        for keys in (of_selection, of_settings)
     )
-    folder = file.resolve().parent
-    return Settings(
-        folder,
-        str(file),
-        selection,
-        Patterns(read("exclude", _strings, ())),
-        read("fail-on", read_severity, Severity.WARNING),
-        read("seconds", _seconds, SECONDS),
-        read("baseline", _string, ""),
-        read("analyses", partial(_files, folder), ()),
-    )
+    return Settings(folder, str(file), Selection(**selection), **settings)
 
 
 KEYS: Final = (
-    "select",
-    "ignore",
-    "per-file-ignores",
-    "severity",
-    "exclude",
-    "fail-on",
-    "seconds",
-    "baseline",
-    "analyses",
-)
+    "select", "ignore", "per-file-ignores", "severity", "exclude", "fail-on", "seconds", "baseline", "analyses",
+)  # fmt: skip
+_Reader = Callable[[object, str], Any]
 
 
 def _strings(value: object, what: str) -> tuple[str, ...]:

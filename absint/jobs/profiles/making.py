@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from math import prod
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from absint.errors import UsageError
 from absint.jobs.profiles.profile import Box3, InputProfile, Profile, Sizes3, spelled
@@ -28,10 +28,6 @@ from absint.solution.analysed import Analysed
 from absint.solver.candidates import Sizes, combined, corners
 from absint.solver.constraints import ConstraintSet
 from absint.solver.prove import Prover
-
-if TYPE_CHECKING:
-    from absint.questions.sizes.nearest import LegalSizes
-
 
 Ends = Mapping[str, tuple[int, int]]
 """The least and the greatest size of each symbol."""
@@ -291,7 +287,6 @@ def _nearest(analysed: Analysed, boxes: Boxes, box: Box3, moved: Box3 | None, li
 
 
 def _refusal(found: RangeCheck, box: Box3, corners: bool) -> str:
-    """The reason in one line."""
     what = spelled(box)
     if corners:
         return f"no legal least, best and greatest sizes were found in {what}"
@@ -374,7 +369,6 @@ def _require_all(analysed: Analysed, name: str, given: Sequence[InputElement]) -
 
 
 def _axis(analysed: Analysed, dim: Dim, box: Box3, boxes: Boxes) -> Sizes3:
-    """The least, best and greatest size of one axis."""
     if not isinstance(dim, Expr) or dim.const is not None:
         return Sizes3(int(dim), int(dim), int(dim))
     ends = {name: (box[name].min, box[name].max) for name in sorted(dim.free_symbols)}

@@ -14,7 +14,8 @@ from onnx import ModelProto, NodeProto
 from onnx.inliner import inline_local_functions
 
 from absint.errors import UsageError
-from absint.jobs.copies.annotate import ASSUMING_KEY, gate_of
+from absint.jobs.copies.annotate import ASSUMING_KEY
+from absint.jobs.copies.gate import Gate
 from absint.jobs.copies.idle import sized_by
 from absint.jobs.copies.saving import rewriting
 from absint.jobs.diffing.comparison import proof
@@ -162,7 +163,7 @@ class _Job:
         self._analysed, self._original, self._passes, self._end = copy(analysed), original, passes, end
         self._analysed.loaded = with_outline(analysed.loaded, original)
         self._is_legal = is_legal
-        self._gate = gate_of(self._analysed, original, load=load)
+        self._gate = Gate(self._analysed, original, load=load)
 
     @cached_property
     def _known(self) -> Known:

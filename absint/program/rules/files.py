@@ -10,6 +10,7 @@ from types import ModuleType, TracebackType
 
 from absint.errors import UsageError
 from absint.model.opening import read_file, reason_of
+from absint.transfer.families import shipped
 from absint.transfer.rule import Rule
 from absint.transfer.table import Table
 
@@ -32,6 +33,11 @@ def read_rules(paths: Sequence[str]) -> list[Rule]:
             raise UsageError(f"--rules {path}: defines no rule: {hint}")
         rules_of_files += rules
     return rules_of_files
+
+
+def read_table(paths: Sequence[str]) -> Table | None:
+    """The shipped rules and those of the files; None without a file. Raises UsageError as `read_rules` does."""
+    return shipped().extended(read_rules(paths)) if paths else None
 
 
 def _rules(item: object) -> Iterable[Rule]:

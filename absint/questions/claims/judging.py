@@ -6,7 +6,7 @@ claim means the same, and is false at the same sizes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -19,6 +19,7 @@ from absint.lattices.text.escapes import format_sizes
 from absint.model.declared_types import problem
 from absint.program.limits import LIMIT_REACHED
 from absint.program.lowered import Declaration
+from absint.program.steps import Operand
 from absint.questions.claims.claims import Claim, Effort, Finding, Judgement, Verdicts
 from absint.questions.claims.reading import Group, Reader, claimed, dims, groups
 from absint.solution.analysed import Analysed
@@ -121,6 +122,24 @@ def _message(analysed: Analysed, group: Group, claim: Claim, verdict: str) -> st
         shown = substitute(other.known, all_names(analysed)) if isinstance(other.known, Expr) else Dim(None)
         text += f", and {claim.name!r} is {texts.dim(shown)} at {other.shape.where}, axis {other.axis}"
     return defining(f"{text}: {verdict}", texts)
+
+
+def origins(
+    analysed: Analysed, wrong: Container[int], carries: Callable[[Operand], bool] = lambda _: True
+) -> dict[int, int]:
+    """The earliest node on the way back from each node with a false claim, and from each that computes from one.
+
+    A mistake is seen in the claims about all that is computed from it. The way goes through the values that may carry
+    an error on.
+    """
+    found: dict[int, int] = {}
+    for number, node in enumerate(analysed.nodes):
+        before = [found[operand[0]] for operand in node.operands if operand[0] in found and carries(operand)]
+        if before:
+            found[number] = min(before)
+        elif number in wrong:
+            found[number] = number
+    return found
 
 
 # All diagnostics of an analysis, false declarations included.

@@ -24,6 +24,7 @@ from absint.program.lowered import Declaration, declarations
 from absint.program.steps import LoopBody, Operand
 from absint.questions.claims.claims import WHOLE, Claim, ClaimedDim, ClaimedShape, Stated
 from absint.questions.proofs.text import Symbols
+from absint.shapes.summaries import value_in
 from absint.solution.analysed import Analysed
 
 if TYPE_CHECKING:
@@ -77,8 +78,7 @@ class Inferred:
 
     def __getitem__(self, operand: Operand) -> Value:
         node, at = operand
-        state = self._base[node] if node in self._inputs else self._last[node]
-        value = state[at] if at < len(state) else BOTTOM
+        value = value_in(self._base if node in self._inputs else self._last, operand)
         loop = self._nodes[node].step
         if at == 1 and isinstance(loop, LoopBody) and loop.operator == "Loop":
             from absint.shapes.loops.unrolling import condition_at_runtime

@@ -18,6 +18,7 @@ from absint.lattices.text.naming import Names, Naming
 from absint.lattices.value import Tensor
 from absint.questions.proofs.proof import prover as prover_of
 from absint.questions.proofs.requirements import all_premises
+from absint.shapes.summaries import value_in
 from absint.solution.analysed import Analysed
 from absint.solution.constraints import all_names
 from absint.solution.described import brief
@@ -198,9 +199,8 @@ def equal_buffers(analysed: Analysed, limits: Limits) -> Equalities[str]:
 
 
 def _tensors(analysed: Analysed) -> Iterator[tuple[str, Tensor]]:
-    for name, (node, at) in analysed.operands.items():
-        state = analysed.states[node] if node >= 0 else ()
-        value = state[at] if at < len(state) else None
+    for name, operand in analysed.operands.items():
+        value = value_in(analysed.states, operand)
         if isinstance(value, Tensor) and value.shape.rank is not None:
             yield name, value
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import prod
 from typing import Final, Literal
 
 from absint.errors import AbsintError, UsageError
@@ -13,6 +12,7 @@ from absint.lattices.terms.expr import Dim
 from absint.lattices.text import TextError, parse_relation
 from absint.lattices.text.syntax import UnresolvedError
 from absint.packages import is_installed
+from absint.runs.allowance import unmade
 from absint.solution.analysed import Analysed
 from absint.transfer.semantics import EITHER, ONNX, Semantics
 
@@ -24,9 +24,6 @@ MOST_RUNS: Final = 3
 
 MOST_FAILURES: Final = 6
 """Failed runs of one model, without a success, after which no more are tried."""
-
-MOST_ELEMENTS: Final = 1 << 22
-"""Bytes of one input of a run."""
 
 SECONDS: Final = 60.0
 """Seconds for one run."""
@@ -85,7 +82,7 @@ class Executions:
                 return None, why or "no run of the model succeeded so far"
             if remaining(SECONDS) < LEAST_SECONDS:
                 return None, why or "there is no time left for a run"
-            failure = self._too_large(sizes) or self.against(query, sizes)
+            failure = unmade(self._analysed, sizes) or self.against(query, sizes)
             if not failure:
                 self.sizes.append(sizes)
                 return sizes, ""
@@ -106,15 +103,6 @@ class Executions:
         except AbsintError as error:
             return f"a run at these sizes fails: {error}"
         return "" if value is FALSE else "a run at these sizes does not contradict it"
-
-    def _too_large(self, sizes: Mapping[str, int]) -> str:
-        found = self._analysed.shapes
-        shapes = [found[name] for name in self._analysed.inputs if name in found and found[name].rank is not None]
-        try:
-            large = any(prod(shape.evaluate(sizes)) > MOST_ELEMENTS for shape in shapes)
-        except (ValueError, ArithmeticError, KeyError) as error:
-            return f"no inputs of these sizes are made: {error}"
-        return "the inputs are too large to be made for a run" if large else ""
 
 
 class _Actual:

@@ -26,9 +26,8 @@ from absint.lattices.text.notation import parse, parse_relation
 from absint.lattices.text.syntax import Dims, UndecidedError, UnknownRankError, UnresolvedError
 from absint.lattices.text.tokens import TextError
 from absint.lattices.value import BOTTOM, TOP, AnyTensor, MapOf, OptionalOf, SequenceOf, Value
-from absint.program.steps import Operand
 from absint.shapes.names import distinct_values, symbols_of
-from absint.shapes.summaries import State
+from absint.shapes.summaries import State, value_in
 from absint.solution.analysed import Analysed
 from absint.solution.naming import naming
 
@@ -216,7 +215,8 @@ class Query:
         """The dims of a value. Raises UnknownRankError, with the dims that are known, and UnresolvedError if it is no
         tensor.
         """
-        value = self._value(self._operands[name])
+        operand = self._operands[name]
+        value = TOP if operand[0] < 0 else value_in(self._states, operand)
         shape = value.shape if isinstance(value, AnyTensor) else TOP_SHAPE
         shape = self._settled.get(shape, shape)
         if isinstance(shape, ShapeChoice):
@@ -226,13 +226,6 @@ class Query:
         if shape.is_top and (value is TOP or isinstance(value, AnyTensor)):
             raise UnknownRankError(Dims(shape.known, name, len(shape.head), shape.variable))
         raise UnresolvedError(_why_no_shape(name, value))
-
-    def _value(self, operand: Operand) -> Value:
-        node, index = operand
-        if node < 0:
-            return TOP
-        state = self._states[node]
-        return state[index] if index < len(state) else BOTTOM
 
 
 def _why_no_shape(name: str, value: Value) -> str:

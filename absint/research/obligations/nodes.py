@@ -25,6 +25,7 @@ from absint.research.obligations.making import Decided, Record, obligations, rec
 from absint.research.obligations.solving import Decide
 from absint.research.specification.node import Attribute, Held
 from absint.research.specification.specs import Argument, Holder, Instance, specification
+from absint.shapes.summaries import value_in
 from absint.solution.analysed import Analysed
 from absint.transfer.semantics import DOCUMENTED, EITHER
 from absint.transfer.stating import AttributeValue
@@ -113,15 +114,10 @@ def _given(analysed: Analysed) -> Iterator[tuple[Node, list[Value | None]]]:
     """The nodes that have an operator, and the values of their inputs; those that are left out at the end are not."""
     for node in analysed.nodes:
         if node.operation is not None:
-            values = [None if operand == ABSENT else _value(analysed, *operand) for operand in node.operands]
+            values = [None if operand == ABSENT else value_in(analysed.states, operand) for operand in node.operands]
             while values and values[-1] is None:
                 values.pop()
             yield node, values
-
-
-def _value(analysed: Analysed, node: int, at: int) -> Value:
-    state = analysed.states[node]
-    return state[at] if at < len(state) else BOTTOM
 
 
 def _place(operation: Operation, values: Sequence[Value | None]) -> _Place:

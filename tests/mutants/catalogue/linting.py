@@ -14,9 +14,9 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "false-declarations-have-no-cause",
         "each false declaration is a finding of its own",
-        "absint.jobs.linting.model",
-        "first.append(min(above, default=number if number in false else None))",
-        "first.append(number if number in false else min(above, default=None))",
+        "absint.questions.claims.judging",
+        "        if before:\n            found[number] = min(before)\n",
+        "        if before and number not in wrong:\n            found[number] = min(before)\n",
         "linted('(float[N] x) => (float[N] z) <float[N] y> { y = Concat<axis = 0>(x, x) z = Relu(y) }')",
         FINDINGS,
     ),

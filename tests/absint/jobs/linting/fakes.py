@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import cast
 
 from absint.jobs.linting.lint import perform as check
-from absint.runs.pool import Job, Json
+from absint.runs.pool import Job
 
 PERFORM = "tests.absint.jobs.linting.fakes:perform"
 
 
-def perform(job: Job) -> Json:
+def perform(job: Job) -> object:
     """Do what the content of the file says; else check the model."""
     path = Path(cast(str, job["path"]))
     match path.read_bytes()[:20].decode(errors="ignore").strip():
