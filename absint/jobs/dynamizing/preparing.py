@@ -20,7 +20,7 @@ from absint.lattices.text.escapes import plain
 from absint.lattices.text.tokens import reads_as_name
 from absint.lattices.value import Tensor, Value
 from absint.program.steps import Operand
-from absint.questions.rows.answer import place_of
+from absint.questions.rows.answer import is_called_batch, place_of
 from absint.questions.rows.evidence import InputAxis
 from absint.questions.sizes.contracts import contract
 from absint.solver.constraints import meets
@@ -235,7 +235,11 @@ class Request:
                 places.setdefault(text, place)
                 dims[axis] = symbol(text)
             self.inputs[analysed.input_nodes[name]] = Tensor(value.dtype, Shape(dims))
-        self.promised = {name for name in self.sizes if "batch" in name.lower()}
+        at = {
+            name: [axis for of in self.axes.values() for axis, text in of.items() if text == name]
+            for name in self.sizes
+        }
+        self.promised = {name for name, axes in at.items() if is_called_batch(name, axes)}
         """The symbols that count rows: as the caller says, else as their names do."""
         self.assumed: set[str] = set()
         """The symbols that may count rows where nobody names one."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
@@ -23,7 +22,7 @@ from absint.program.limits import RULELESS
 from absint.program.lowered import Declaration, declarations
 from absint.questions.claims.judging import FalseDeclaration, loadable_false_declarations, origins
 from absint.questions.claims.reading import Dims, Inferred, dims, read_text, stated_dim
-from absint.questions.rows import rows_along
+from absint.questions.rows import is_called_batch, rows_along
 from absint.questions.sizes.checking import unstated
 from absint.questions.sizes.contracts import SymbolFacts, contract, facts_from
 from absint.solution.analysed import Analysed
@@ -184,7 +183,6 @@ def _places(analysed: Analysed) -> Mapping[str, str]:
 
 # Symbols whose names promise a batch.
 
-_BATCH: Final = re.compile(r".*batch.*|bs|bsz|[NB]|BS", re.DOTALL)
 _MOST_RUN: Final = 1 << 28
 """Bytes of the largest model that is run."""
 
@@ -193,7 +191,7 @@ def batched(analysed: Analysed, seconds: float, *, run: bool) -> Iterator[Findin
     """Symbols on first axes of inputs that are called a batch, and whose rows are not apart; runs take `seconds`."""
     places = _places(analysed) if can_run(analysed) else {}
     for name, place in places.items():
-        if not place.endswith("[0]") or not _BATCH.fullmatch(name):
+        if not place.endswith("[0]") or not is_called_batch(name, [0]):
             continue
         found = rows_along(analysed, Symbol(name), run=run and analysed.loaded.size <= _MOST_RUN, seconds=seconds)
         if not found.axes:

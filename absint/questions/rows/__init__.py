@@ -5,6 +5,6 @@ evidence   where rows are, where they meet, and a run that shows it
 witness    runs that show two rows in one place
 """
 
-from absint.questions.rows.answer import OutputRows, RowPath, Rows, proved, row_path, rows, rows_along
+from absint.questions.rows.answer import OutputRows, RowPath, Rows, is_called_batch, proved, row_path, rows, rows_along
 
-__all__ = ["OutputRows", "RowPath", "Rows", "proved", "row_path", "rows", "rows_along"]
+__all__ = ["OutputRows", "RowPath", "Rows", "is_called_batch", "proved", "row_path", "rows", "rows_along"]

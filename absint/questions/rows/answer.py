@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal, NamedTuple
 
@@ -25,6 +25,11 @@ from absint.questions.sizes.contracts import symbol_facts
 from absint.solution.analysed import Analysed
 
 States = Sequence[tuple[Claims, ...]]
+
+
+def is_called_batch(name: str, axes: Iterable[int]) -> bool:
+    """The name of a size of these axes of inputs promises that it counts rows, a letter on first axes alone."""
+    return _BATCH.fullmatch(name) is not None and (len(name) > 1 or (name in "NB" and not any(axes)))
 
 
 def first_meeting(analysed: Analysed, analysis: Independence, states: States, output: str) -> Meeting | None:
@@ -111,6 +116,8 @@ _MIXERS: Final[Mapping[str, str]] = {
     "Tokenizer": "it pads each row to the longest of all",
 }
 """Why operators without a rule have none."""
+
+_BATCH: Final = re.compile(r".*batch.*|bs|bsz|[NB]|BS", re.DOTALL | re.IGNORECASE)
 
 _AXIS: Final = re.compile(r"(.*)\[\s*(-?[0-9]+)\s*\]\s*", re.DOTALL)
 
