@@ -11,6 +11,7 @@ from absint.lattices.records import NamedTuple, changed
 from absint.lattices.value import Tensor
 from absint.model import schemas
 from absint.model.declared_types import tensor_fault
+from absint.model.messages import AttributeMessage, TensorMessage
 from absint.model.protos import decode_attribute, is_elsewhere
 from absint.model.schemas import Departures, Form
 from absint.model.signatures import Signature
@@ -23,7 +24,6 @@ from absint.transfer.rule import Rule
 from absint.transfer.stating import AttributeValue
 
 if TYPE_CHECKING:
-    from absint.model.messages import AttributeMessage, TensorMessage
     from absint.program.folded import Functions
 
 

@@ -17,6 +17,14 @@ from absint.lattices.terms.expr import Dim, Expr, Symbol
 from absint.lattices.value import Tensor, Value
 from absint.model.declared_types import read_type
 from absint.model.definitions import read_texts
+from absint.model.messages import (
+    AttributeMessage,
+    FunctionMessage,
+    GraphMessage,
+    NodeMessage,
+    TypeMessage,
+    ValueInfoMessage,
+)
 from absint.model.protos import declared_types, domain_of, name_of
 from absint.program.graph import Program, Scope
 from absint.program.nodes import NO_OTHERS, Operation, Path, Versions
@@ -25,14 +33,6 @@ from absint.transfer.stating import AttributeValue
 
 if TYPE_CHECKING:
     from absint.model.load import Loaded
-    from absint.model.messages import (
-        AttributeMessage,
-        FunctionMessage,
-        GraphMessage,
-        NodeMessage,
-        TypeMessage,
-        ValueInfoMessage,
-    )
     from absint.program.limits import Watch
     from absint.program.report import Report
 
