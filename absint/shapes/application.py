@@ -14,6 +14,7 @@ stopped gives outputs of which only the types are known, and a node that may fai
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 
 from absint.lattices.dtype import UNDEFINED, DType
 from absint.lattices.logic.facts import NO_FACTS, Facts
@@ -40,23 +41,26 @@ Bounds = tuple[Within | None, ...]
 """Of the elements of the inputs of a node, as other analyses found them; empty if there are none."""
 
 
-def computed(run: Interpretation, node: int, item: Node, operation: Operation, states: Sequence[State]) -> State:
-    """The state of an operator: a remembered result, or the one of its rule."""
-    summary = None
-    if item.gate < 0 and run.first_round is not None:
-        summary = run.first_round.summary(node, item.operands)
-    if summary is None:
-        inputs = tuple([states[p][i] if p >= 0 else None for p, i in item.operands])
-        summary = applied_at(run, node, item, operation, inputs, states)
-    run.applied[node] = summary
-    return run.outputs(node, summary) if summary.holes else summary.outputs
-
-
-def computed_of(
-    run: Interpretation, node: int, item: Node, operation: Operation, inputs: Inputs, states: Sequence[State]
+def computed(
+    run: Interpretation,
+    node: int,
+    item: Node,
+    operation: Operation,
+    states: Sequence[State],
+    inputs: Inputs | None = None,
+    bounds: Bounds = (),
 ) -> State:
-    """The state of an operator with these inputs in place of its own."""
-    summary = run.applied[node] = applied_at(run, node, item, operation, inputs, states)
+    """The state of an operator: a remembered result, or the one of its rule. `inputs` take the place of its own; what
+    rests on `bounds` of them is not kept in the memo.
+    """
+    summary = None
+    if inputs is None:
+        if item.gate < 0 and run.first_round is not None and not bounds:
+            summary = run.first_round.summary(node, item.operands)
+        inputs = tuple([states[p][i] if p >= 0 else None for p, i in item.operands])
+    if summary is None:
+        summary = _applied(run, node, item, operation, inputs, states, bounds)
+    run.applied[node] = summary
     return run.outputs(node, summary)
 
 
@@ -67,50 +71,45 @@ def tried(run: Interpretation, gate: int, operation: Operation, inputs: Inputs) 
     return summary
 
 
-def applied_at(
-    run: Interpretation, node: int, item: Node, operation: Operation, inputs: Inputs, states: Sequence[State]
+def _applied(
+    run: Interpretation,
+    node: int,
+    item: Node,
+    operation: Operation,
+    inputs: Inputs,
+    states: Sequence[State],
+    bounds: Bounds,
 ) -> RuleSummary:
-    """The result of an operator with these inputs: a remembered one, or that of its rule."""
+    """The result of an operator with these inputs, under the facts that hold below its gate."""
     facts, under = run.facts, run.under
     if item.gate >= 0:
         if states[item.gate][0] is BOTTOM:
             return RuleSummary((BOTTOM,) * operation.outputs)
         facts, under = run.under_gate(item.gate)
-    summary = run.recalled(operation, inputs, under)
-    return ruled(run, node, operation, inputs, facts, under) if summary is None else summary
+    known = None if bounds else run.recalled(operation, inputs, under)
+    return ruled(run, node, operation, inputs, facts, under, bounds) if known is None else known
 
 
 def ruled(
-    run: Interpretation, node: int, operation: Operation, inputs: Inputs, facts: Facts, under: object
+    run: Interpretation,
+    node: int,
+    operation: Operation,
+    inputs: Inputs,
+    facts: Facts,
+    under: object,
+    bounds: Bounds = (),
 ) -> RuleSummary:
     """The result of the rule, run now. `under` is what the facts add to the key of the memo."""
     if BOTTOM in inputs:
         return RuleSummary((BOTTOM,) * operation.outputs)
     run.applications += 1
-    if run.timings is None:
-        summary = _checked(run, node, operation, inputs, facts)
-    else:
-        with run.timings.rule(operation.operator):
-            summary = _checked(run, node, operation, inputs, facts)
+    with nullcontext() if run.timings is None else run.timings.rule(operation.operator):
+        summary = _checked(run, node, operation, inputs, facts, bounds)
     if PossibleFailure(UNFINISHED) in summary.possible_failures:
         run.cut[node] = None
-    elif node not in run.crashes:  # a failure may be due to the process: it is not kept
+    elif node not in run.crashes and not bounds:  # a failure may be due to the process: it is not kept
         run.remember(operation, inputs, under, summary)
     return summary
-
-
-def computed_within(
-    run: Interpretation, node: int, item: Node, operation: Operation, states: Sequence[State], bounds: Bounds
-) -> State:
-    """The state of an operator of whose inputs other analyses found bounds; nothing of it is kept in the memo."""
-    inputs = tuple([states[p][i] if p >= 0 else None for p, i in item.operands])
-    if BOTTOM in inputs or (item.gate >= 0 and states[item.gate][0] is BOTTOM):
-        summary = RuleSummary((BOTTOM,) * operation.outputs)
-    else:
-        run.applications += 1
-        summary = _checked(run, node, operation, inputs, run.facts_at(item.gate), bounds)
-    run.applied[node] = summary
-    return run.outputs(node, summary)
 
 
 def _checked(
@@ -236,7 +235,7 @@ def _ruled(
 
     # The summary, with a hole for each unknown.
     if not fits and form is not None and rejected is None:
-        wrong = form.wrong_arity(inputs, count)
+        wrong = form.excess(inputs)
         if wrong is not None:
             possible_failures, notes = (*possible_failures, PossibleFailure(wrong)), notes or (wrong,)
     statements = tuple(op.statements)
