@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import nullcontext
+from typing import Final
 
 from absint.lattices.dtype import UNDEFINED, DType
 from absint.lattices.logic.facts import NO_FACTS, Facts
@@ -39,6 +40,8 @@ from absint.transfer.stated import PossibleFailure, Within
 
 Bounds = tuple[Within | None, ...]
 """Of the elements of the inputs of a node, as other analyses found them; empty if there are none."""
+
+_UNTIMED: Final = nullcontext()
 
 
 def computed(
@@ -103,7 +106,7 @@ def ruled(
     if BOTTOM in inputs:
         return RuleSummary((BOTTOM,) * operation.outputs)
     run.applications += 1
-    with nullcontext() if run.timings is None else run.timings.rule(operation.operator):
+    with _UNTIMED if run.timings is None else run.timings.rule(operation.operator):
         summary = _checked(run, node, operation, inputs, facts, bounds)
     if PossibleFailure(UNFINISHED) in summary.possible_failures:
         run.cut[node] = None
@@ -135,32 +138,18 @@ def _typed(
     if types is None:
         return _ruled(run, node, operation, inputs, facts, bounds)
     dtypes = tuple([value.dtype if type(value) is Tensor else None for value in inputs])
-    fits = dtypes in operation.taken
-    if not fits:
-        fits = operation.fits(inputs)
-        if types.takes(inputs):
-            if fits:
-                operation.taken.add(dtypes)
-        else:
-            wrong = types.wrong_input(inputs)
-            if wrong is not None:
-                summary = _ruled(run, -1, operation, inputs, facts)
-                run.crashes.pop(-1, None)
-                return _ill_typed(operation, summary, wrong)
-    summary = _ruled(run, node, operation, inputs, facts, bounds, fits)
-    outputs, refusal = summary.outputs, summary.refusal
-    if refusal == "ill-formed":
+    if dtypes not in operation.taken:
+        wrong = types.wrong_input(inputs)
+        if wrong is not None:
+            summary = _ruled(run, -1, operation, inputs, facts)
+            run.crashes.pop(-1, None)
+            return _ill_typed(operation, summary, wrong)
+        if None not in dtypes:
+            operation.taken.add(dtypes)
+    summary = _ruled(run, node, operation, inputs, facts, bounds)
+    if summary.refusal == "ill-formed":
         return summary
-    if refusal:
-        wrong = summary.rejected
-    elif len(outputs) == 1 and type(outputs[0]) is Tensor:
-        if outputs[0].dtype in operation.given:
-            return summary
-        wrong = types.wrong_output(outputs)
-        if wrong is None:
-            operation.given.add(outputs[0].dtype)
-    else:
-        wrong = types.wrong_output(outputs)
+    wrong = summary.rejected if summary.refusal else types.wrong_output(summary.outputs)
     return summary if wrong is None else _ill_typed(operation, summary, wrong)
 
 
@@ -172,19 +161,11 @@ def _ill_typed(operation: Operation, summary: RuleSummary, wrong: str) -> RuleSu
 
 
 def _ruled(
-    run: Interpretation,
-    node: int,
-    operation: Operation,
-    inputs: Inputs,
-    facts: Facts,
-    bounds: Bounds = (),
-    fits: bool | None = None,
+    run: Interpretation, node: int, operation: Operation, inputs: Inputs, facts: Facts, bounds: Bounds = ()
 ) -> RuleSummary:
-    """Run the rule. A failure is recorded at the node. `fits`: the node has the form of its operator, if known."""
+    """Run the rule. A failure is recorded at the node."""
     # Form: a node that its schema does not allow.
-    count, form, rule = operation.outputs, operation.form, operation.rule
-    if fits is None:
-        fits = operation.fits(inputs)
+    count, form, rule, fits = operation.outputs, operation.form, operation.rule, operation.fits(inputs)
     if form is not None and not fits:
         wrong = operation.malformed[0] if operation.malformed else form.refused_arity(inputs, count)
         if wrong is not None:  # no runtime loads the node, whatever its inputs
