@@ -9,14 +9,17 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
-from typing import Final, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast
 
-import onnx_ir
-from onnx import AttributeProto, ModelProto
+from onnx import AttributeProto
 
 from absint.errors import ModelError
 from absint.model.initialisers import is_small
 from absint.model.opening import read_beside
+
+if TYPE_CHECKING:
+    import onnx_ir
+    from onnx import ModelProto
 
 T = TypeVar("T")
 
@@ -35,6 +38,8 @@ def whole(model: onnx_ir.Model) -> ModelProto:
 
 
 def _serialised(model: onnx_ir.Model | _Model) -> ModelProto:
+    import onnx_ir
+
     try:
         return onnx_ir.serde.serialize_model(cast("onnx_ir.Model", model))
     except Exception as error:  # any error of a lazy tensor, and of onnx_ir for what it cannot serialise
@@ -117,6 +122,8 @@ def _attribute(attribute: onnx_ir.Attr) -> object:
 
 def _tensor(tensor: onnx_ir.TensorProtocol | None) -> object:
     """A small tensor as it is, from its file if it is there; references to other external data; the rest empty."""
+    import onnx_ir
+
     if tensor is None:
         return None
     wanted = is_small(tensor.dtype.value, tuple(tensor.shape.numpy()))
