@@ -30,9 +30,8 @@ from absint.transfer.stating import AttributeValue
 if TYPE_CHECKING:
     from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto
 
-
-G = TypeVar("G", bound="GraphMessage")
-H = TypeVar("H", bound="GraphMessage")
+G = TypeVar("G", bound=GraphMessage)
+H = TypeVar("H", bound=GraphMessage)
 
 Declaring: TypeAlias = Literal["input", "output", "value_info"]
 DECLARING: Final[tuple[Declaring, ...]] = ("input", "output", "value_info")
