@@ -272,7 +272,7 @@ class Questions(Analysed):
         divides by 0, or leaves a domain or an axis. See docs/ranges.md. Raises UsageError for an unknown input, a range
         whose ends are in no order, and the result of an unsound policy.
         """
-        from absint.analyses.ranges.answer import value_ranges
+        from absint.analyses.ranges.analysis import value_ranges
 
         return value_ranges(self, inputs or {}, weights=weights)
 

@@ -2,33 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final
-
-from absint.lattices.dtype import DType
 from absint.lattices.logic.piecewise import product_settled
 from absint.lattices.terms.expr import ZERO_EXPR, Dim, Expr, mul
 from absint.lattices.terms.normal import ceildiv
 from absint.lattices.value import AnyTensor, OptionalOf, SequenceOf, Value
-
-BITS: Final[Mapping[DType, int]] = {
-    dtype: width
-    for width, dtypes in {
-        2: (DType.UINT2, DType.INT2),
-        4: (DType.UINT4, DType.INT4, DType.FLOAT4E2M1),
-        6: (DType.FLOAT6E2M3, DType.FLOAT6E3M2),
-        8: (DType.UINT8, DType.INT8, DType.BOOL, DType.FLOAT8E4M3FN, DType.FLOAT8E4M3FNUZ, DType.FLOAT8E5M2,
-            DType.FLOAT8E5M2FNUZ, DType.FLOAT8E8M0),
-        16: (DType.UINT16, DType.INT16, DType.FLOAT16, DType.BFLOAT16),
-        32: (DType.UINT32, DType.INT32, DType.FLOAT),
-        64: (DType.UINT64, DType.INT64, DType.DOUBLE, DType.COMPLEX64),
-        128: (DType.COMPLEX128,),
-    }.items()
-    for dtype in dtypes
-}  # fmt: skip
-"""Bits of an element; strings have no fixed width."""
-
-_BITS_OF_A_BYTE: Final = 8
 
 
 def elements_of(value: Value) -> Expr | None:
@@ -48,11 +25,10 @@ def bytes_of(value: Value) -> Expr | None:
     if isinstance(value, SequenceOf):
         return _of_sequence(value)
     count = elements_of(value)
-    width = BITS.get(value.dtype) if isinstance(value, AnyTensor) else None
-    if count is None or width is None:
+    bits = value.dtype.bits if isinstance(value, AnyTensor) else 0
+    if count is None or not bits:
         return None
-    whole, rest = divmod(width, _BITS_OF_A_BYTE)
-    return _known(ceildiv(count * width, _BITS_OF_A_BYTE) if rest else count * whole)
+    return _known(ceildiv(count * bits, 8) if bits % 8 else count * (bits // 8))
 
 
 def _of_sequence(value: SequenceOf) -> Expr | None:

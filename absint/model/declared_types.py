@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from absint.errors import ModelError
 from absint.lattices.contents import MAX_ELEMENTS
@@ -14,11 +14,8 @@ from absint.lattices.terms.intern import Kept
 from absint.lattices.text.dim_params import is_unknown, read_dim_param
 from absint.lattices.value import TOP, AnyTensor, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
 from absint.model.initialisers import dtype_of, has_another_length, lacks_data, oversize
+from absint.model.messages import DimMessage, TensorMessage, TensorTypeMessage, TypeMessage, ValueInfoMessage
 from absint.model.wire.tensors import Tensor as ReadTensor
-
-if TYPE_CHECKING:
-    from absint.model.messages import DimMessage, TensorMessage, TensorTypeMessage, TypeMessage, ValueInfoMessage
-
 
 FIELDS: Final = {
     Tensor: "tensor_type",

@@ -10,11 +10,11 @@ from absint.lattices.terms.expr import Dim
 from absint.lattices.text.escapes import json_text
 from absint.lattices.text.notation import read_definitions
 from absint.lattices.text.tokens import MAX_TEXT, TextError
+from absint.model.messages import ModelMessage
 
 if TYPE_CHECKING:
     from onnx import ModelProto
 
-    from absint.model.messages import ModelMessage
 
 KEY: Final = "absint.definitions"
 

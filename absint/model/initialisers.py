@@ -12,7 +12,7 @@ import struct
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from math import isfinite, prod
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from absint.lattices.contents import MAX_ELEMENTS, OPAQUE, Contents, Element
 from absint.lattices.dtype import INTEGER_RANGES, UNDEFINED, DType
@@ -22,12 +22,9 @@ from absint.lattices.terms.expr import const
 from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.normal import Real
 from absint.lattices.value import Tensor, Value
+from absint.model.messages import TensorMessage
 from absint.model.opening import read_beside
 from absint.model.wire.tensors import EXTERNAL, Tensor as ReadTensor
-
-if TYPE_CHECKING:
-    from absint.model.messages import TensorMessage
-
 
 MAX_FLOATS: Final = 64
 """Floats matter for scales and ranges only, so fewer of them are decoded."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias, TypeGuard, Union, cast
 
 from absint.errors import ModelError
 from absint.model import schemas
+from absint.model.messages import ModelMessage
 from absint.model.opening import (
     LFS,
     MAX_FILE,
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     import onnx
     import onnx_ir
 
-    from absint.model.messages import ModelMessage
     from absint.model.weights import Weights
 
 ModelLike: TypeAlias = Union[str, "os.PathLike[str]", bytes, "onnx.ModelProto", "onnx_ir.Model"]

@@ -12,6 +12,16 @@ from absint.lattices.shape import Shape
 from absint.lattices.value import Tensor
 from absint.model.declared_types import read_type
 from absint.model.initialisers import dtype_of, has_another_length
+from absint.model.messages import (
+    AttributeMessage,
+    FunctionMessage,
+    GraphMessage,
+    ModelMessage,
+    NodeMessage,
+    TensorMessage,
+    TypeMessage,
+    ValueInfoMessage,
+)
 from absint.model.wire import kinds
 from absint.model.wire.graphs import Attribute
 from absint.model.wire.tensors import EXTERNAL
@@ -20,19 +30,8 @@ from absint.transfer.stating import AttributeValue
 if TYPE_CHECKING:
     from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto
 
-    from absint.model.messages import (
-        AttributeMessage,
-        FunctionMessage,
-        GraphMessage,
-        ModelMessage,
-        NodeMessage,
-        TensorMessage,
-        TypeMessage,
-        ValueInfoMessage,
-    )
-
-G = TypeVar("G", bound="GraphMessage")
-H = TypeVar("H", bound="GraphMessage")
+G = TypeVar("G", bound=GraphMessage)
+H = TypeVar("H", bound=GraphMessage)
 
 Declaring: TypeAlias = Literal["input", "output", "value_info"]
 DECLARING: Final[tuple[Declaring, ...]] = ("input", "output", "value_info")
@@ -261,6 +260,6 @@ def _renamed(attribute: AttributeMessage, name: str) -> AttributeMessage:
     if isinstance(attribute, Attribute):
         return attribute.renamed(name)
     copy = type(attribute)()
-    copy.CopyFrom(attribute)  # type: ignore[attr-defined]  # a message of protobuf
-    copy.name = name  # type: ignore[misc]
+    copy.CopyFrom(attribute)
+    copy.name = name
     return copy

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING, Final
@@ -102,28 +102,6 @@ _MARKS: Final = {
 """After the name of a parameter: required, variadic, homogeneous."""
 
 _DEPRECATED, _FUNCTION, _REQUIRED = "d", "f", "!"
-
-
-def written(schema: Schema, sets: Sequence[str]) -> str:
-    """The line of a schema; `sets` are the sets of types that have a number, in order."""
-    marks = {properties: mark for mark, properties in _MARKS.items()}
-
-    def parameters(formals: Iterable[Parameter]) -> str:
-        return " ".join(f"{p.name}{marks[p[2:]]}:{p.type}" for p in formals)
-
-    types = (f"{variable}={sets.index(' '.join(allowed))}" for variable, allowed in schema.types.items())
-    attributes = (f"{a}{_REQUIRED * (a in schema.required)}={kind}" for a, kind in schema.attributes.items())
-    return "|".join(
-        (
-            f"{schema.name} {schema.since} ",
-            parameters(schema.inputs),
-            parameters(schema.outputs),
-            " ".join(map(str, schema.arity)),
-            " ".join(types),
-            " ".join(attributes),
-            _DEPRECATED * schema.is_deprecated + _FUNCTION * schema.has_body,
-        )
-    )
 
 
 def read(line: str, domain: str, sets: Sequence[str]) -> Schema:

@@ -111,7 +111,7 @@ class Form(NamedTuple):
         return Departures((*missing, *wrong), tuple(unknown)) if missing or wrong or unknown else _NONE
 
     def fits(self, given: Sequence[object], outputs: int) -> bool:
-        """Neither of the following checks applies to a node with these inputs and this number of outputs."""
+        """Neither `refused_arity` nor `excess` finds a fault in a node with these inputs and this number of outputs."""
         if None in given or not self.least_inputs <= len(given) <= self.max_inputs:
             return False
         return self.min_inputs <= len(given) and self.min_outputs <= outputs <= self.max_outputs
@@ -132,16 +132,11 @@ class Form(NamedTuple):
         """A required output has no name."""
         return self.max_outputs != _UNBOUNDED and "" in outputs[: self.min_outputs]
 
-    def wrong_arity(self, given: Sequence[object], outputs: int) -> str | None:
-        """A fault in the inputs of a node (None: left out), or in the number of its outputs."""
-        count = len(given)
-        if None not in given and self.least_inputs <= count <= self.max_inputs and outputs <= self.max_outputs:
+    def excess(self, given: Sequence[object]) -> str | None:
+        """A fault of a node that is not refused: runtimes count the inputs that are left out at its end."""
+        if len(given) <= self.max_inputs:
             return None
-        if count > self.max_inputs:  # runtimes count those that are left out
-            return f"{self.name} takes at most {counted(self.max_inputs, 'input')}, found {count}"
-        if outputs > self.max_outputs:
-            return f"{self.name} has at most {counted(self.max_outputs, 'output')}, found {outputs}"
-        return None
+        return f"{self.name} takes at most {counted(self.max_inputs, 'input')}, found {len(given)}"
 
 
 @_kept

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from itertools import chain, repeat
 from typing import Final
 
 from absint.lattices.dtype import UNDEFINED, DType
@@ -113,22 +112,6 @@ class Signature(NamedTuple):
     """Required inputs of an operator without a schema."""
     least_outputs: int = 0
     """The fewest outputs of a node of such an operator."""
-
-    def takes(self, values: Sequence[Value | None]) -> bool:
-        """The inputs are tensors of known types that the operator takes; where they are not, `wrong_input` decides."""
-        types: dict[str, DType] = {}
-        formals: Iterable[Formal] = self.inputs
-        if len(values) > len(self.inputs):
-            if not self.repeats_input:
-                return False
-            formals = chain(formals, repeat(self.inputs[-1]))
-        for value, (_, variable, allowed) in zip(values, formals, strict=False):
-            if not isinstance(value, Tensor):
-                return False
-            dtype = value.dtype
-            if dtype not in allowed.elements or (variable and types.setdefault(variable, dtype) is not dtype):
-                return False
-        return True
 
     def wrong_input(self, values: Sequence[Value | None]) -> str | None:
         """The violation of the types by inputs (None: left out), in words; empty if there is none."""

@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from filecmp import cmp
 from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final, TypeAlias
@@ -167,8 +168,6 @@ def _weights_elsewhere(model: ModelProto, folder: Path | None, target: str, copy
 
 def _copy_weights(names: Sequence[str], folder: Path, target: Path) -> None:
     """Copy files of weights into another folder. Raises UsageError before the first one if a file is in the way."""
-    from filecmp import cmp
-
     wanted = {name: target / name for name in names if not _is_same(folder / name, str(target / name))}
     for name, path in wanted.items():
         if path.exists() and not cmp(folder / name, path, shallow=False):

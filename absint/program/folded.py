@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from absint.lattices.records import NamedTuple
 from absint.lattices.value import TOP, Value
 from absint.model import schemas
+from absint.model.messages import AttributeMessage, FunctionMessage, NodeMessage
 from absint.model.protos import attribute_key, domain_of, graphs_below, overload_of
 from absint.model.wire import kinds
 from absint.program.graph import Program
@@ -27,7 +28,6 @@ from absint.transfer.semantics import EITHER, ONNX, RUNTIME, Semantics
 
 if TYPE_CHECKING:
     from absint.model.load import Loaded
-    from absint.model.messages import AttributeMessage, FunctionMessage, NodeMessage
 
 
 # The number of nodes of a function call with it and all calls in it inlined, counted without inlining.

@@ -57,8 +57,8 @@ class Program:
         """The model that was lowered."""
         self.read_declared: Callable[[], Mapping[Operand, tuple[Shape, ...]]] = dict
         """Reads the shapes that the file declares for values."""
-        self._heads: list[int] = []
-        """Of the loops."""
+        self._loops: dict[int, LoopBody] = {}
+        """By their heads."""
 
     def alike(self) -> Program:
         """An empty program for rules that are about the same runs."""
@@ -85,7 +85,7 @@ class Program:
         """Replace a step by its complete form, once its branch or body has been lowered."""
         self.nodes[node].step = step
         if isinstance(step, LoopBody):
-            self._heads.append(node)
+            self._loops[node] = step
 
     def edges(self) -> Iterator[tuple[int, int]]:
         """From each node to those that depend on it, always to a higher number, except where they close a loop."""
@@ -102,12 +102,10 @@ class Program:
             if node.step is not None:
                 for before in node.step.after:
                     yield (before, -1), number, "step"
-        for head in self._heads:
-            step = self.nodes[head].step
-            if isinstance(step, LoopBody):
-                for operand in step.back:
-                    if operand[0] >= 0:
-                        yield operand, head, "back"
+        for head, loop in self._loops.items():
+            for operand in loop.back:
+                if operand[0] >= 0:
+                    yield operand, head, "back"
 
     @cached_property
     def graph(self) -> ProgramGraph:
@@ -152,22 +150,16 @@ class Program:
 
     @cached_property
     def order(self) -> WeakTopologicalOrder:
-        """The order of forward analyses."""
-        return self._order()
+        """The order of forward analyses: that of the nodes, each loop a component from its head to its last node."""
+        ends = {head: loop.last + 1 for head, loop in self._loops.items()}
+        return WeakTopologicalOrder(range(len(self.nodes)), ends)
 
     def visiting_order(self, *, reverse: bool = False) -> WeakTopologicalOrder:
-        """The order in which the engine visits the nodes: their own, each loop a component from its head to its last
-        node. Against it, loops need a search.
-        """
-        return self._order(reverse=True) if reverse else self.order
-
-    def _order(self, *, reverse: bool = False) -> WeakTopologicalOrder:
-        count = len(self.nodes)
-        steps = {head: self.nodes[head].step for head in self._heads}
-        loops = {head: step for head, step in steps.items() if isinstance(step, LoopBody)}
+        """The order in which the engine visits the nodes. Against that of the nodes, loops need a search."""
         if not reverse:
-            return WeakTopologicalOrder(range(count), {head: step.last + 1 for head, step in loops.items()})
-        if not loops:
+            return self.order
+        count = len(self.nodes)
+        if not self._loops:
             return WeakTopologicalOrder(range(count - 1, -1, -1))
         neighbours: list[list[int]] = [[] for _ in range(count)]
         for number in self._in_loops():
@@ -175,18 +167,17 @@ class Program:
             before = [producer for producer, _ in node.operands]
             if node.step is not None:
                 before += node.step.after
-                if isinstance(node.step, LoopBody):
-                    before += [producer for producer, _ in node.step.back]
+            if number in self._loops:
+                before += [producer for producer, _ in self._loops[number].back]
             neighbours[number] = [producer for producer in (*before, node.gate) if producer >= 0]
         return weak_topological_order(count, neighbours, reverse=True)
 
     def _in_loops(self) -> Iterator[int]:
         """The nodes of the loops, inner ones included: only their edges lead back."""
         done = -1
-        for head in sorted(self._heads):
-            step = self.nodes[head].step
-            if isinstance(step, LoopBody) and head > done:
-                done = step.last
+        for head, loop in sorted(self._loops.items()):
+            if head > done:
+                done = loop.last
                 yield from range(head, done + 1)
 
     def values(self) -> Iterator[tuple[str, Operand]]:

@@ -11,8 +11,9 @@ from absint.lattices.records import NamedTuple, changed
 from absint.lattices.value import Tensor
 from absint.model import schemas
 from absint.model.declared_types import tensor_fault
+from absint.model.messages import AttributeMessage, TensorMessage
 from absint.model.protos import decode_attribute, is_elsewhere
-from absint.model.schemas import Departures, Form
+from absint.model.schemas import Form
 from absint.model.signatures import Signature
 from absint.model.wire.kinds import TENSOR
 from absint.program.nodes import INTERNED, MAX_OPERATIONS, Operation
@@ -23,7 +24,6 @@ from absint.transfer.rule import Rule
 from absint.transfer.stating import AttributeValue
 
 if TYPE_CHECKING:
-    from absint.model.messages import AttributeMessage, TensorMessage
     from absint.program.folded import Functions
 
 
@@ -35,15 +35,8 @@ class _Operator(NamedTuple):
     form: Form | None = None
     is_standard: bool = False
     """The rule is a shipped one."""
-    has_schema: bool = False
     is_function: bool = False
     """It has no rule, and a function as its body."""
-
-    def departures(self, operator: tuple[str, str, int], attributes: Mapping[str, int]) -> Departures:
-        """Faults in the attributes of an instance, given by their types."""
-        if self.form is not None and self.has_schema:
-            return self.form.departures(attributes)
-        return schemas.without_schema(*operator)
 
 
 class Instances:
@@ -111,7 +104,7 @@ class Instances:
         decoded, absent = self.decoded(attributes), frozenset(at for at, name in enumerate(outputs) if not name)
         if not known.is_standard:
             return Operation(*operator, rule, decoded, len(outputs), types=types, absent=absent)
-        fatal, harmless = known.departures(operator, kinds)
+        fatal, harmless = schemas.departures(*operator, kinds)
         for text in harmless:
             self._report.note("node-form", place(), text)
         fatal += tuple(self._tensor_faults(attributes, decoded))
@@ -160,14 +153,8 @@ class Instances:
 
 def _of_rule(rule: Rule, domain: str, op_type: str, version: int) -> _Operator:
     """An operator with a shipped rule."""
-    form = schemas.form(domain, op_type, version)
-    return _Operator(
-        rule,
-        schemas.signature(domain, op_type, version, rule),
-        form or schemas.contrib_form(domain, op_type, rule),
-        is_standard=True,
-        has_schema=form is not None,
-    )
+    form = schemas.form(domain, op_type, version) or schemas.contrib_form(domain, op_type, rule)
+    return _Operator(rule, schemas.signature(domain, op_type, version, rule), form, is_standard=True)
 
 
 @lru_cache(maxsize=MAX_OPERATIONS)

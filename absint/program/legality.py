@@ -9,6 +9,7 @@ from collections.abc import Callable, Container, Hashable, Iterable, Iterator, S
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from absint.lattices.value import TOP
+from absint.model.messages import AttributeMessage, FunctionMessage, GraphMessage, ModelMessage, NodeMessage
 from absint.model.protos import domain_of, graphs_below, name_of
 from absint.program.graph import Program
 from absint.program.lowered import Frame, place_of
@@ -16,7 +17,6 @@ from absint.program.nodes import Nodes, Path
 from absint.program.steps import Operand, first_output
 
 if TYPE_CHECKING:
-    from absint.model.messages import AttributeMessage, FunctionMessage, GraphMessage, ModelMessage, NodeMessage
     from absint.program.report import Report
     from absint.program.sources import Sources
 

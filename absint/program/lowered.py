@@ -14,10 +14,11 @@ from absint.diagnostics import Diagnostic
 from absint.lattices.records import NamedTuple, record
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Dim, Expr, Symbol
-from absint.lattices.value import Tensor, Value
+from absint.lattices.value import Tensor
 from absint.model.declared_types import read_type
 from absint.model.definitions import read_texts
-from absint.model.protos import declared_types, domain_of, name_of
+from absint.model.messages import AttributeMessage, FunctionMessage, GraphMessage, NodeMessage, TypeMessage
+from absint.model.protos import Declaring as Field, declared_types, domain_of, name_of
 from absint.program.graph import Program, Scope
 from absint.program.nodes import NO_OTHERS, Operation, Path, Versions
 from absint.program.steps import ABSENT, Operand, Step, first_outputs
@@ -25,14 +26,6 @@ from absint.transfer.stating import AttributeValue
 
 if TYPE_CHECKING:
     from absint.model.load import Loaded
-    from absint.model.messages import (
-        AttributeMessage,
-        FunctionMessage,
-        GraphMessage,
-        NodeMessage,
-        TypeMessage,
-        ValueInfoMessage,
-    )
     from absint.program.limits import Watch
     from absint.program.report import Report
 
@@ -83,27 +76,11 @@ def unchecked_declarations(lowered: Lowered) -> Iterator[Declaration]:
 
 def _declared(declaring: Sequence[Declaring]) -> Iterator[Declaration]:
     for path, graph, scope, gate in declaring:
-        for kind, info in _infos(graph, inner=bool(path)):
+        fields: tuple[Field, ...] = ("input", "value_info", "output") if path else ("value_info", "output")
+        for kind, info in ((field, info) for field in fields for info in declared_types(graph, field)):
             operand = scope.find(info.name) if kind == "output" else scope.names.get(info.name)
             if operand is not None and operand[0] >= 0:
                 yield Declaration(path, kind, info.name, operand, info.type, gate)
-
-
-def _infos(graph: GraphMessage | FunctionMessage, *, inner: bool) -> Iterator[tuple[str, ValueInfoMessage]]:
-    """The declared types of a graph."""
-    if inner:
-        yield from (("input", info) for info in declared_types(graph, "input"))
-    yield from (("value_info", info) for info in declared_types(graph, "value_info"))
-    yield from (("output", info) for info in declared_types(graph, "output"))
-
-
-def declared_in_main(lowered: Lowered) -> Iterator[tuple[str, Operand, Value]]:
-    """The declared types of values of the main graph except its inputs, as (where, value, type)."""
-    inputs = lowered.signature.inputs
-    for item in declarations(lowered):
-        if not item.path and item.name not in inputs:
-            value, defined = read_type(item.type), lowered.definitions
-            yield item.where, item.operand, value.replace(defined) if defined else value
 
 
 def declared_shapes(declaring: Sequence[Declaring], inputs: Collection[str]) -> Mapping[Operand, tuple[Shape, ...]]:

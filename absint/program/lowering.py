@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from absint.diagnostics import Diagnostic
 from absint.lattices.records import changed
@@ -15,6 +15,7 @@ from absint.lattices.value import TOP
 from absint.model import schemas
 from absint.model.definitions import definition_texts
 from absint.model.load import Loaded, unreadable_texts
+from absint.model.messages import AttributeMessage, FunctionMessage, GraphMessage, NodeMessage
 from absint.model.protos import Captures, attribute_key, domain_of, outputs_key, resolved
 from absint.model.wire.fields import MalformedError
 from absint.model.wire.graphs import Node as ReadNode
@@ -33,9 +34,6 @@ from absint.program.sources import Sources
 from absint.program.steps import ABSENT, LOWERED, Operand, Step, first_output
 from absint.transfer.families import shipped
 from absint.transfer.stating import AttributeValue
-
-if TYPE_CHECKING:
-    from absint.model.messages import AttributeMessage, FunctionMessage, GraphMessage, NodeMessage
 
 MAX_NODES: Final = 1_000_000
 """A model that lowers to more nodes keeps calls opaque that are not folded."""

@@ -10,6 +10,7 @@ from absint.lattices.records import changed
 from absint.lattices.value import Tensor, Value
 from absint.model import schemas
 from absint.model.declared_types import read_type
+from absint.model.messages import GraphMessage
 from absint.model.protos import declared_rank, formals
 from absint.model.wire.kinds import GRAPH
 from absint.program import steps
@@ -21,7 +22,6 @@ from absint.transfer.rule import rule
 from absint.transfer.semantics import ONNX
 
 if TYPE_CHECKING:
-    from absint.model.messages import GraphMessage
     from absint.program.graph import Program
 
 

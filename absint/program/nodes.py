@@ -219,9 +219,7 @@ class Operation:
 
     def __post_init__(self) -> None:
         self.taken: set[tuple[DType | None, ...]] = set()
-        """Types of inputs, all tensors, that it was found to take, in nodes of its form."""
-        self.given: set[DType] = set()
-        """Types of a single output, a tensor, that it was found to give."""
+        """Types of inputs, all tensors, that it was found to take."""
         self.is_interned = False
         """It is kept for later models."""
 

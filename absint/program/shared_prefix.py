@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 from absint.lattices.contents import MAX_ELEMENTS
 from absint.lattices.limits import takes_shortcuts
 from absint.lattices.records import NamedTuple
+from absint.model.messages import AttributeMessage, NodeMessage
 from absint.model.protos import HOLDING, attribute_key
 from absint.model.wire.kinds import GRAPH, GRAPHS, TENSOR
 from absint.model.wire.read_nodes import Nodes as ReadNodes
@@ -24,7 +25,6 @@ from absint.program.nodes import Operation, Versions
 from absint.program.steps import Operand
 
 if TYPE_CHECKING:
-    from absint.model.messages import AttributeMessage, NodeMessage
     from absint.program.graph import Program
     from absint.program.lowered import Frame
     from absint.program.report import Report
@@ -155,7 +155,7 @@ def _texts(nodes: Sequence[NodeMessage]) -> Iterator[Hashable]:
     for node in nodes[:]:
         op_type = node.op_type
         if not node.domain and (op_type not in HOLDING or (op_type == "Constant" and _is_small(node.attribute))):
-            yield node.SerializeToString()  # type: ignore[attr-defined]  # a message of protobuf
+            yield node.SerializeToString()  # type: ignore[union-attr]  # those of `wire` are `ReadNodes`
         elif any(attribute.type in (GRAPH, GRAPHS) for attribute in node.attribute):
             yield None
         else:

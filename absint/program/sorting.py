@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from absint.errors import ModelError
+from absint.model.messages import NodeMessage
 from absint.model.protos import name_of
-
-if TYPE_CHECKING:
-    from absint.model.messages import NodeMessage
 
 
 def sorted_nodes(

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from absint.diagnostics import Diagnostic, Severity
 from absint.lattices.shape import TOP_SHAPE, Shape
@@ -18,6 +18,7 @@ from absint.lattices.value import OptionalOf, Tensor, Value
 from absint.model.declared_types import initialiser_fault, input_fault, read_type
 from absint.model.initialisers import decode, dtype_of, external_place, is_small
 from absint.model.load import Loaded
+from absint.model.messages import GraphMessage, TensorMessage, ValueInfoMessage
 from absint.model.opening import fault_beside
 from absint.model.wire.tensors import EXTERNAL
 from absint.program.graph import Program
@@ -25,10 +26,6 @@ from absint.program.lowered import Signature
 from absint.program.nodes import Path
 from absint.program.report import Report
 from absint.program.steps import Operand, first_output
-
-if TYPE_CHECKING:
-    from absint.model.messages import GraphMessage, TensorMessage, ValueInfoMessage
-
 
 # Placeholders in place of names: `?`, `None` and the like, as exporters declare dims whose size nobody knows.
 #

@@ -14,6 +14,8 @@ stopped gives outputs of which only the types are known, and a node that may fai
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
+from typing import Final
 
 from absint.lattices.dtype import UNDEFINED, DType
 from absint.lattices.logic.facts import NO_FACTS, Facts
@@ -39,24 +41,29 @@ from absint.transfer.stated import PossibleFailure, Within
 Bounds = tuple[Within | None, ...]
 """Of the elements of the inputs of a node, as other analyses found them; empty if there are none."""
 
-
-def computed(run: Interpretation, node: int, item: Node, operation: Operation, states: Sequence[State]) -> State:
-    """The state of an operator: a remembered result, or the one of its rule."""
-    summary = None
-    if item.gate < 0 and run.first_round is not None:
-        summary = run.first_round.summary(node, item.operands)
-    if summary is None:
-        inputs = tuple([states[p][i] if p >= 0 else None for p, i in item.operands])
-        summary = applied_at(run, node, item, operation, inputs, states)
-    run.applied[node] = summary
-    return run.outputs(node, summary) if summary.holes else summary.outputs
+_UNTIMED: Final = nullcontext()
 
 
-def computed_of(
-    run: Interpretation, node: int, item: Node, operation: Operation, inputs: Inputs, states: Sequence[State]
+def computed(
+    run: Interpretation,
+    node: int,
+    item: Node,
+    operation: Operation,
+    states: Sequence[State],
+    inputs: Inputs | None = None,
+    bounds: Bounds = (),
 ) -> State:
-    """The state of an operator with these inputs in place of its own."""
-    summary = run.applied[node] = applied_at(run, node, item, operation, inputs, states)
+    """The state of an operator: a remembered result, or the one of its rule. `inputs` take the place of its own; what
+    rests on `bounds` of them is not kept in the memo.
+    """
+    summary = None
+    if inputs is None:
+        if item.gate < 0 and run.first_round is not None and not bounds:
+            summary = run.first_round.summary(node, item.operands)
+        inputs = tuple([states[p][i] if p >= 0 else None for p, i in item.operands])
+    if summary is None:
+        summary = _applied(run, node, item, operation, inputs, states, bounds)
+    run.applied[node] = summary
     return run.outputs(node, summary)
 
 
@@ -67,50 +74,45 @@ def tried(run: Interpretation, gate: int, operation: Operation, inputs: Inputs) 
     return summary
 
 
-def applied_at(
-    run: Interpretation, node: int, item: Node, operation: Operation, inputs: Inputs, states: Sequence[State]
+def _applied(
+    run: Interpretation,
+    node: int,
+    item: Node,
+    operation: Operation,
+    inputs: Inputs,
+    states: Sequence[State],
+    bounds: Bounds,
 ) -> RuleSummary:
-    """The result of an operator with these inputs: a remembered one, or that of its rule."""
+    """The result of an operator with these inputs, under the facts that hold below its gate."""
     facts, under = run.facts, run.under
     if item.gate >= 0:
         if states[item.gate][0] is BOTTOM:
             return RuleSummary((BOTTOM,) * operation.outputs)
         facts, under = run.under_gate(item.gate)
-    summary = run.recalled(operation, inputs, under)
-    return ruled(run, node, operation, inputs, facts, under) if summary is None else summary
+    known = None if bounds else run.recalled(operation, inputs, under)
+    return ruled(run, node, operation, inputs, facts, under, bounds) if known is None else known
 
 
 def ruled(
-    run: Interpretation, node: int, operation: Operation, inputs: Inputs, facts: Facts, under: object
+    run: Interpretation,
+    node: int,
+    operation: Operation,
+    inputs: Inputs,
+    facts: Facts,
+    under: object,
+    bounds: Bounds = (),
 ) -> RuleSummary:
     """The result of the rule, run now. `under` is what the facts add to the key of the memo."""
     if BOTTOM in inputs:
         return RuleSummary((BOTTOM,) * operation.outputs)
     run.applications += 1
-    if run.timings is None:
-        summary = _checked(run, node, operation, inputs, facts)
-    else:
-        with run.timings.rule(operation.operator):
-            summary = _checked(run, node, operation, inputs, facts)
+    with _UNTIMED if run.timings is None else run.timings.rule(operation.operator):
+        summary = _checked(run, node, operation, inputs, facts, bounds)
     if PossibleFailure(UNFINISHED) in summary.possible_failures:
         run.cut[node] = None
-    elif node not in run.crashes:  # a failure may be due to the process: it is not kept
+    elif node not in run.crashes and not bounds:  # a failure may be due to the process: it is not kept
         run.remember(operation, inputs, under, summary)
     return summary
-
-
-def computed_within(
-    run: Interpretation, node: int, item: Node, operation: Operation, states: Sequence[State], bounds: Bounds
-) -> State:
-    """The state of an operator of whose inputs other analyses found bounds; nothing of it is kept in the memo."""
-    inputs = tuple([states[p][i] if p >= 0 else None for p, i in item.operands])
-    if BOTTOM in inputs or (item.gate >= 0 and states[item.gate][0] is BOTTOM):
-        summary = RuleSummary((BOTTOM,) * operation.outputs)
-    else:
-        run.applications += 1
-        summary = _checked(run, node, operation, inputs, run.facts_at(item.gate), bounds)
-    run.applied[node] = summary
-    return run.outputs(node, summary)
 
 
 def _checked(
@@ -136,32 +138,18 @@ def _typed(
     if types is None:
         return _ruled(run, node, operation, inputs, facts, bounds)
     dtypes = tuple([value.dtype if type(value) is Tensor else None for value in inputs])
-    fits = dtypes in operation.taken
-    if not fits:
-        fits = operation.fits(inputs)
-        if types.takes(inputs):
-            if fits:
-                operation.taken.add(dtypes)
-        else:
-            wrong = types.wrong_input(inputs)
-            if wrong is not None:
-                summary = _ruled(run, -1, operation, inputs, facts)
-                run.crashes.pop(-1, None)
-                return _ill_typed(operation, summary, wrong)
-    summary = _ruled(run, node, operation, inputs, facts, bounds, fits)
-    outputs, refusal = summary.outputs, summary.refusal
-    if refusal == "ill-formed":
+    if dtypes not in operation.taken:
+        wrong = types.wrong_input(inputs)
+        if wrong is not None:
+            summary = _ruled(run, -1, operation, inputs, facts)
+            run.crashes.pop(-1, None)
+            return _ill_typed(operation, summary, wrong)
+        if None not in dtypes:
+            operation.taken.add(dtypes)
+    summary = _ruled(run, node, operation, inputs, facts, bounds)
+    if summary.refusal == "ill-formed":
         return summary
-    if refusal:
-        wrong = summary.rejected
-    elif len(outputs) == 1 and type(outputs[0]) is Tensor:
-        if outputs[0].dtype in operation.given:
-            return summary
-        wrong = types.wrong_output(outputs)
-        if wrong is None:
-            operation.given.add(outputs[0].dtype)
-    else:
-        wrong = types.wrong_output(outputs)
+    wrong = summary.rejected if summary.refusal else types.wrong_output(summary.outputs)
     return summary if wrong is None else _ill_typed(operation, summary, wrong)
 
 
@@ -173,19 +161,11 @@ def _ill_typed(operation: Operation, summary: RuleSummary, wrong: str) -> RuleSu
 
 
 def _ruled(
-    run: Interpretation,
-    node: int,
-    operation: Operation,
-    inputs: Inputs,
-    facts: Facts,
-    bounds: Bounds = (),
-    fits: bool | None = None,
+    run: Interpretation, node: int, operation: Operation, inputs: Inputs, facts: Facts, bounds: Bounds = ()
 ) -> RuleSummary:
-    """Run the rule. A failure is recorded at the node. `fits`: the node has the form of its operator, if known."""
+    """Run the rule. A failure is recorded at the node."""
     # Form: a node that its schema does not allow.
-    count, form, rule = operation.outputs, operation.form, operation.rule
-    if fits is None:
-        fits = operation.fits(inputs)
+    count, form, rule, fits = operation.outputs, operation.form, operation.rule, operation.fits(inputs)
     if form is not None and not fits:
         wrong = operation.malformed[0] if operation.malformed else form.refused_arity(inputs, count)
         if wrong is not None:  # no runtime loads the node, whatever its inputs
@@ -236,7 +216,7 @@ def _ruled(
 
     # The summary, with a hole for each unknown.
     if not fits and form is not None and rejected is None:
-        wrong = form.wrong_arity(inputs, count)
+        wrong = form.excess(inputs)
         if wrong is not None:
             possible_failures, notes = (*possible_failures, PossibleFailure(wrong)), notes or (wrong,)
     statements = tuple(op.statements)

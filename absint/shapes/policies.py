@@ -14,8 +14,9 @@ from absint.lattices.terms.expr import Dim, Expr, Symbol
 from absint.lattices.terms.normal import sole_atom, substitute
 from absint.lattices.unify import POLICIES, UnificationPolicy
 from absint.lattices.value import TOP, Tensor, Value
+from absint.model.declared_types import read_type
 from absint.program.limits import ANALYSE
-from absint.program.lowered import Lowered, declared_in_main
+from absint.program.lowered import Lowered, declarations
 from absint.shapes.analysis import ShapeAnalysis, Trace
 from absint.shapes.choosing import replaced
 from absint.shapes.refinement import solved
@@ -106,9 +107,11 @@ def _anchors(lowered: Lowered) -> Anchors:
         if operand[0] >= 0 and lowered.program.nodes[operand[0]].value is None
     }
     anchors: dict[int, list[tuple[int, Tensor]]] = {}
-    for _, operand, declared in declared_in_main(lowered):
-        if operand in computed and isinstance(declared, Tensor) and declared.shape.rank is not None:
-            anchors.setdefault(operand[0], []).append((operand[1], declared))
+    for item in declarations(lowered):
+        if not item.path and item.name not in lowered.signature.inputs and item.operand in computed:
+            declared = read_type(item.type).replace(lowered.definitions)
+            if isinstance(declared, Tensor) and declared.shape.rank is not None:
+                anchors.setdefault(item.operand[0], []).append((item.operand[1], declared))
     return anchors
 
 

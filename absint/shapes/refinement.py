@@ -32,7 +32,7 @@ from absint.program.limits import ANALYSE, CHECK, REFINE
 from absint.program.lowered import Lowered
 from absint.program.steps import Operand
 from absint.shapes.analysis import ShapeAnalysis, Trace, interpret
-from absint.shapes.application import Bounds, computed_within
+from absint.shapes.application import Bounds, computed
 from absint.shapes.choosing import ResolvedChoices
 from absint.shapes.interpretation import Interpretation, Transfer
 from absint.shapes.memo.cache import SHARED, FirstRound
@@ -342,7 +342,7 @@ class _Advised:
         bounds = () if item.operation is None else self._advice.of(item.operands)
         if item.operation is None or not bounds:
             return interpret(run, node, states)
-        return computed_within(run, node, item, item.operation, states, bounds)
+        return computed(run, node, item, item.operation, states, bounds=bounds)
 
 
 def in_turns(run: Callable[[Advice], Round], adviser: Adviser) -> tuple[Advice, Round]:

@@ -194,12 +194,12 @@ def spelled(name: str, size: Size | Sequence[Size | str | None]) -> str:
 
 def is_range(size: Size | Sequence[Size | str | None]) -> bool:
     """It is a range of sizes, or a shape that has one or an open axis."""
-    return not isinstance(size, int) and (_is_range(size) or not all(isinstance(item, int) for item in size))
+    return not isinstance(size, int) and (is_range_of_sizes(size) or not all(isinstance(item, int) for item in size))
 
 
 def is_shape(size: object) -> TypeGuard[Sequence[Size | str | None]]:
     """It is a size for each axis of an input."""
-    return isinstance(size, Sequence) and not isinstance(size, str) and not _is_range(size)
+    return isinstance(size, Sequence) and not isinstance(size, str) and not is_range_of_sizes(size)
 
 
 def is_star(axis: object) -> bool:
@@ -207,22 +207,18 @@ def is_star(axis: object) -> bool:
     return isinstance(axis, str) and axis.startswith("*")
 
 
-def is_range_of_sizes(axis: object) -> bool:
-    """It is a range of sizes of one axis."""
-    return _is_range(axis)
-
-
 def _spelled(size: Size | Sequence[Size | str | None] | str | None) -> str:
     if isinstance(size, str) and is_star(size):
         return size
-    if _is_range(size):
+    if is_range_of_sizes(size):
         return "..".join("" if end is None else str(end) for end in size)
     if isinstance(size, list | tuple):
         return "x".join(_spelled(item) for item in size)
     return "?" if size is None else repr(size)
 
 
-def _is_range(size: object) -> TypeGuard[tuple[int | None, int | None]]:
+def is_range_of_sizes(size: object) -> TypeGuard[tuple[int | None, int | None]]:
+    """It is a range of sizes of one axis."""
     return isinstance(size, tuple) and len(size) == 2
 
 
@@ -237,7 +233,7 @@ class _Reading:
     def read(self, name: str, size: Size | Sequence[Size | str | None]) -> None:
         text = spelled(name, size)
         inputs = self._inputs.named
-        if isinstance(size, int | str) or _is_range(size) or not isinstance(size, Sequence):
+        if isinstance(size, int | str) or is_range_of_sizes(size) or not isinstance(size, Sequence):
             if name in inputs and name not in self._inputs.parameters and len(_shape_of(self._inputs, name) or ()) > 1:
                 self._shape(name, [None], text)
             known_names([name], self._inputs, text)

@@ -9,8 +9,8 @@ from operator import attrgetter
 from typing import Final, NamedTuple
 
 from absint.analyses.ranges import RangeFinding, Ranges
-from absint.analyses.ranges.findings import TITLES, Certainty
-from absint.analyses.ranges.rules import Kind
+from absint.analyses.ranges.findings import TITLES
+from absint.analyses.ranges.seen import Certainty, Kind
 from absint.lattices.domains import Span
 from absint.lattices.text.documents import Document
 from absint.lattices.text.forms import Key, Object, kind_of, many, maybe

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from absint.diagnostics import Diagnostic, Severity
 from absint.engine import fixpoint
@@ -24,6 +24,7 @@ from absint.lattices.records import NamedTuple
 from absint.lattices.terms.atoms import INTERNAL
 from absint.lattices.value import BOTTOM, TOP, OptionalOf, SequenceOf, Tensor, Value
 from absint.model.declared_types import problem, read_type
+from absint.model.messages import TypeMessage
 from absint.model.protos import declared_types
 from absint.model.schemas import departures
 from absint.program.lowered import Declaring, Lowered
@@ -35,9 +36,6 @@ from absint.shapes.summaries import value_in
 from absint.solution.analysed import Analysed
 from absint.solution.loader_view import entered, refused, risks
 from absint.transfer.semantics import ONNX
-
-if TYPE_CHECKING:
-    from absint.model.messages import TypeMessage
 
 
 class LoadError(NamedTuple):

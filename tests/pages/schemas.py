@@ -6,12 +6,14 @@ python -m tests.pages.schemas [--check]
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 from pathlib import Path
 
 import onnx
 
-from absint.model.registry import TABLE, described, written
+from absint.model import registry
+from absint.model.registry import TABLE, Parameter, Schema, described
 
 
 def table() -> str:
@@ -23,6 +25,28 @@ def table() -> str:
     for domain, schemas in groupby(every, key=lambda schema: schema.domain):
         parts.append("\n".join([domain or "ai.onnx", *(written(schema, sets) for schema in schemas)]))
     return "\n\n".join(parts) + "\n"
+
+
+def written(schema: Schema, sets: Sequence[str]) -> str:
+    """The line of a schema; `sets` are the sets of types that have a number, in order."""
+    marks = {properties: mark for mark, properties in registry._MARKS.items()}
+
+    def parameters(formals: Iterable[Parameter]) -> str:
+        return " ".join(f"{p.name}{marks[p[2:]]}:{p.type}" for p in formals)
+
+    types = (f"{variable}={sets.index(' '.join(allowed))}" for variable, allowed in schema.types.items())
+    attributes = (f"{a}{registry._REQUIRED * (a in schema.required)}={kind}" for a, kind in schema.attributes.items())
+    return "|".join(
+        (
+            f"{schema.name} {schema.since} ",
+            parameters(schema.inputs),
+            parameters(schema.outputs),
+            " ".join(map(str, schema.arity)),
+            " ".join(types),
+            " ".join(attributes),
+            registry._DEPRECATED * schema.is_deprecated + registry._FUNCTION * schema.has_body,
+        )
+    )
 
 
 def main() -> int:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from absint.analyses.ranges.analysis import RULES
-from absint.analyses.ranges.rules import NONE, At
+from absint.analyses.ranges.rules import NONE
+from absint.analyses.ranges.seen import At
 from absint.lattices.domains import Span
 from tests.soundness.random_ranges import examine, operators, seeded
 

@@ -1,9 +1,9 @@
 """Ranges of the values of tensors, for inputs in given ranges, and what can go wrong with them.
 
-answer      the answer of Result.ranges
-analysis    the analysis, what a rule sees of a node, and the rule of each operator
+analysis    the analysis, the rule of each operator, and the answer of Result.ranges
+seen        what a rule sees of a node, and what it notes of its values
 findings    what can go wrong: overflow, division by 0, indices, saturation
-rules       what rules are made of: types, rounding, sums; arithmetic
+rules       what rules are made of: rounding, sums; arithmetic
 functions   functions of elements
 tensors     parts and stacks, indices, other types, quantised numbers
 sums        products of matrices, convolutions, reductions
@@ -13,8 +13,8 @@ ml          trees, linear models, encoders, scalers
 origins     what an operand was computed from
 """
 
-from absint.analyses.ranges.analysis import Ranges
-from absint.analyses.ranges.answer import ValueRanges
-from absint.analyses.ranges.findings import DOMAIN, Certainty, NumberRanges, RangeFinding
+from absint.analyses.ranges.analysis import Ranges, ValueRanges
+from absint.analyses.ranges.findings import DOMAIN, NumberRanges, RangeFinding
+from absint.analyses.ranges.seen import Certainty
 
 __all__ = ["DOMAIN", "Certainty", "NumberRanges", "RangeFinding", "Ranges", "ValueRanges"]

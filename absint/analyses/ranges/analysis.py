@@ -1,4 +1,4 @@
-"""The analysis of ranges, and what a rule sees of a node.
+"""The analysis of ranges, the rule of each operator, and the answer for one result.
 
 The range of a tensor holds each of its elements: two ends, which may be infinite, and NaN or not. A finding says what a
 node may do with values in these ranges: overflow, divide by 0, leave the domain of a function or the axis of an index,
@@ -7,43 +7,30 @@ or saturate.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from math import inf, isinf
+from functools import cached_property
+from math import inf
 from typing import Final, SupportsFloat
 
 from absint.analyses.forward import ForwardAnalysis
-from absint.analyses.found import finished
+from absint.analyses.found import companions, finished, found_by
 from absint.analyses.queries import ElementBounds, Query, Reachable, ShapeOf
-from absint.analyses.ranges.findings import DOMAIN, Noted, RangeFinding, is_known
+from absint.analyses.ranges.findings import DOMAIN, TITLES, RangeFinding
 from absint.analyses.ranges.functions import ELEMENTWISE
 from absint.analyses.ranges.fused import ATTENTION, FUSED, WINDOWS, sum_of_inputs
 from absint.analyses.ranges.ml import ML, SCORES
 from absint.analyses.ranges.norms import NORMS, cells
-from absint.analyses.ranges.rules import (
-    FLOATS,
-    NONE,
-    TRUTHS,
-    At,
-    D,
-    Kind,
-    Origin,
-    Rule,
-    Summed,
-    Sums,
-    any_of,
-    input_of,
-    size_of,
-)
+from absint.analyses.ranges.rules import FLOATS, NONE, interval, same, size_of, span_of, truth
+from absint.analyses.ranges.seen import At, Known, Noted, Range, Rule, Summed, any_of
 from absint.analyses.ranges.sums import SUMS
 from absint.analyses.ranges.tensors import PARTS, step
 from absint.analyses.rows import Row
 from absint.errors import UsageError
-from absint.lattices.domains import INTERVALS as INTS, Interval, Span
+from absint.lattices.domains import INTERVALS as INTS, Span
 from absint.lattices.dtype import INTEGER_RANGES, DType
-from absint.lattices.shape import Shape
-from absint.lattices.terms.expr import Dim
+from absint.lattices.text.nearest import did_you_mean
 from absint.lattices.value import Tensor
-from absint.program.steps import Operand
 from absint.solution.analysed import Analysed
 
 
@@ -52,30 +39,20 @@ def places_of_largest(at: At) -> Span:
     return Span(0, max(1, size_of(at.shape(0), at.attribute("axis", -1))) - 1)
 
 
-def part(at: At) -> Span:
-    return input_of(at, 0)
-
-
-def kept(_: At) -> Span:
-    return TRUTHS
-
-
 RULES: Final[Mapping[str, Rule]] = {
-    **ELEMENTWISE, **PARTS, **SUMS, **WINDOWS, **NORMS, **FUSED, **ATTENTION, **ML, "TopK": part,
+    **ELEMENTWISE, **PARTS, **SUMS, **WINDOWS, **NORMS, **FUSED, **ATTENTION, **ML, "TopK": same,
 }  # fmt: skip
 """By operator, with its domain unless it is ai.onnx."""
 
 FURTHER: Final[Mapping[tuple[str, int], Rule]] = {
-    ("TopK", 1): places_of_largest, ("Dropout", 1): kept, ("DynamicQuantizeLinear", 1): step,
+    ("TopK", 1): places_of_largest, ("Dropout", 1): truth, ("DynamicQuantizeLinear", 1): step,
     ("LSTM", 1): NORMS["LSTM"], ("LSTM", 2): cells, ("RNN", 1): NORMS["RNN"], ("GRU", 1): NORMS["GRU"],
     ("com.microsoft::SkipLayerNormalization", 3): sum_of_inputs(4),
     ("com.microsoft::SkipSimplifiedLayerNormalization", 3): sum_of_inputs(3),
-    **{("Split", index): part for index in range(1, 64)}, **{(name, 1): rule for name, rule in SCORES.items()},
+    **{("Split", index): same for index in range(1, 64)}, **{(name, 1): rule for name, rule in SCORES.items()},
 }  # fmt: skip
 """By operator and number of the output."""
 
-
-Range = tuple[float, float]
 
 MOST_SHOWN: Final = 8
 """Most ranges that a label shows."""
@@ -97,22 +74,22 @@ class Ranges(ForwardAnalysis[Span]):
 
     def __init__(self, given: Mapping[str, Range] | Summed | None = None, /, **inputs: Range) -> None:
         super().__init__()
-        self._weights = given if isinstance(given, Summed) else None
         boxes = {**({} if given is None or isinstance(given, Summed) else given), **inputs}
-        self._boxes = {name: _range(name, box) for name, box in boxes.items()}
+        ranges = {name: _range(name, box) for name, box in boxes.items()}
+        self._known = Known(ranges, given if isinstance(given, Summed) else None)
         self._keywords = tuple(inputs)
         self._noted: list[Noted] = []
 
     @property
     def label(self) -> str:
         """With the ranges that are given, which answers rest on."""
-        texts = [f"{name} in {DOMAIN.text(Span(*box))}" for name, box in self._boxes.items()]
+        texts = [f"{name} in {DOMAIN.text(Span(*box))}" for name, box in self._known.given.items()]
         rest = len(texts) - MOST_SHOWN
         return f"Ranges({', '.join(texts[:MOST_SHOWN])}{f', {rest} more' if rest > 0 else ''})"
 
     def source(self, node: int) -> Span:
         dtype = self.ask(ShapeOf, (node, 0)).dtype
-        ends = self.ends(node)
+        ends = self._known.ends(self.given_name(node))
         if ends is None:
             return any_of(dtype)
         box = Span(*ends)
@@ -120,33 +97,6 @@ class Ranges(ForwardAnalysis[Span]):
 
     def names_given(self) -> Collection[str]:
         return self._keywords
-
-    def ends(self, node: int) -> Range | None:
-        """The range that is given or read of an input, an initialiser or a constant of the main graph."""
-        name = self.given_name(node)
-        found = self._boxes.get(name)
-        return self._weights.get(name) if found is None and name and self._weights is not None else found
-
-    def is_given(self, operand: Operand | None) -> bool:
-        """It is an input or a constant whose range is given or read."""
-        return operand is not None and operand[0] >= 0 and self.ends(operand[0]) is not None
-
-    def sums(self, operand: Operand, axes: Sequence[int]) -> Sums | None:
-        """The sums along some axes of a weight: of its positive and of its negative numbers at each place."""
-        item = self.nodes[operand[0]] if operand[0] >= 0 else None
-        if item is None or self._weights is None or item.step is not None:
-            return None
-        if item.operation is None:
-            name = self.given_name(operand[0])
-            return self._weights.sums(name, axes) if name and name not in self._boxes else None
-        if item.operator == "Identity":
-            return self.sums(item.operands[0], axes)
-        if item.operator == "Transpose":
-            rank = self.ask(ShapeOf, operand).shape.rank
-            order = item.operation.attributes.get("perm", list(reversed(range(rank or 0))))
-            if rank and isinstance(order, list) and all(-rank <= axis < rank for axis in axes):
-                return self.sums(item.operands[0], [order[axis] for axis in axes])
-        return None
 
     def within(self, bounds: ElementBounds) -> Span:
         least, most = bounds.numbers
@@ -173,7 +123,7 @@ class Ranges(ForwardAnalysis[Span]):
         for at, dtype in enumerate(types):
             rule = RULES.get(item.operator) if at == 0 else FURTHER.get((item.operator, at))
             if rule is not None:
-                found[at] = rule(Seen(self, node, dtype, inputs))
+                found[at] = rule(At(self, self._known, node, dtype, inputs, self._noted))
         if self._is_size(node):
             self._noted = [noted for noted in self._noted if noted.kind != "overflow"]
         return found
@@ -182,10 +132,6 @@ class Ranges(ForwardAnalysis[Span]):
         """A computation of sizes, which is taken not to overflow."""
         value = self.ask(ShapeOf, (node, 0)).value
         return isinstance(value, Tensor) and value.contents is not None
-
-    def note(self, noted: Noted) -> None:
-        """Keep what an operator says of its values."""
-        self._noted.append(noted)
 
     def assume(self, node: int, inputs: Sequence[Span | None], truth: bool) -> Sequence[Span | None]:
         item = self.nodes[node]
@@ -211,12 +157,12 @@ class Ranges(ForwardAnalysis[Span]):
         return (domain.assume_less_equal if operator.endswith("OrEqual") else domain.assume_less)(a, b, truth)
 
     def _integer_sides(self, operator: str, a: Span, b: Span, truth: bool) -> tuple[Span, Span]:
-        x, y = _interval(a), _interval(b)
+        x, y = interval(a), interval(b)
         if operator == "Equal":
             pair = INTS.assume_equal(x, y, truth)
         else:
             pair = (INTS.assume_less_equal if operator.endswith("OrEqual") else INTS.assume_less)(x, y, truth)
-        return _span(pair[0]), _span(pair[1])
+        return span_of(pair[0]), span_of(pair[1])
 
     # After it ran
 
@@ -240,77 +186,6 @@ class Ranges(ForwardAnalysis[Span]):
                     yield RangeFinding(str(node), noted.kind, noted.certainty, noted.found, noted.allowed)
 
 
-class Seen:
-    """An operator and what is known of it."""
-
-    def __init__(self, analysis: Ranges, node: int, dtype: DType, ranges: Sequence[Span | None]) -> None:
-        self._analysis, self._number, self._node = analysis, node, analysis.nodes[node]
-        self.dtype = dtype
-        self.ranges = ranges
-
-    @property
-    def outputs(self) -> int:
-        return len(self._node.outputs)
-
-    def has(self, name: str) -> bool:
-        assert self._node.operation is not None
-        return name in self._node.operation.attributes
-
-    def attribute(self, name: str, default: D) -> D:
-        assert self._node.operation is not None
-        found = self._node.operation.attributes.get(name, default)
-        if isinstance(default, float) and isinstance(found, int):
-            found = float(found)
-        return found if isinstance(found, type(default)) else default
-
-    def shape(self, index: int) -> Shape:
-        return self._known(index).shape
-
-    def type(self, index: int) -> DType:
-        return self._known(index).dtype
-
-    def _known(self, index: int) -> ShapeOf:
-        operands = self._node.operands
-        return self._analysis.ask(ShapeOf, operands[index]) if index < len(operands) else ShapeOf()
-
-    def ends(self) -> tuple[float, float] | None:
-        return self._analysis.ends(self._number)
-
-    def integers(self, index: int) -> Sequence[int] | None:
-        operand = self.operand(index)
-        value = None if operand is None else self._analysis.ask(ShapeOf, operand).value
-        elements = value.contents.elements if isinstance(value, Tensor) and value.contents is not None else None
-        found = [int(one) for one in elements or () if isinstance(one, Dim) and one.is_concrete]
-        return found if elements is not None and len(found) == len(elements) else None
-
-    def operand(self, index: int) -> Operand | None:
-        operands = self._node.operands
-        return operands[index] if index < len(operands) and operands[index][0] >= 0 else None
-
-    def origin(self, operand: Operand | None) -> Origin | None:
-        item = None if operand is None else self._analysis.nodes[operand[0]]
-        if operand is None or item is None or item.operation is None or item.operation.body is not None or operand[1]:
-            return None
-        return Origin(item.operator, item.operation.version, item.operation.attributes, item.operands)
-
-    def bounds(self, operand: Operand) -> tuple[float, float]:
-        return (-inf, inf) if operand[0] < 0 else self._analysis.ask(ElementBounds, operand).numbers
-
-    def shape_of(self, operand: Operand) -> Shape:
-        return (ShapeOf() if operand[0] < 0 else self._analysis.ask(ShapeOf, operand)).shape
-
-    def sums(self, index: int, axes: Sequence[int]) -> Sums | None:
-        operands = self._node.operands
-        return self._analysis.sums(operands[index], axes) if index < len(operands) else None
-
-    def note(self, kind: Kind, found: Span, allowed: Span, *, is_fixed: bool = True) -> None:
-        ranges = [(index, span) for index, span in enumerate(self.ranges) if span is not None]
-        operands = [
-            (span, self.type(index)) for index, span in ranges if not self._analysis.is_given(self.operand(index))
-        ]
-        self._analysis.note(Noted(kind, found, allowed, is_fixed, is_known(kind, found, allowed, operands)))
-
-
 def _range(name: str, box: object) -> Range:
     """Two numbers in their order. Raises UsageError for anything else."""
     if not isinstance(box, Sequence) or len(box) != 2 or not all(isinstance(end, SupportsFloat) for end in box):
@@ -321,11 +196,47 @@ def _range(name: str, box: object) -> Range:
     return low, high
 
 
-def _interval(span: Span) -> Interval:
-    return Interval(*(None if isinf(end) else int(end) for end in (span.lo, span.hi)))
+class ValueRanges:
+    """Ranges of values, and faults that can occur. It is true if no fault is certain."""
+
+    def __init__(self, result: Analysed, analysis: Ranges) -> None:
+        self.result = result
+        """The result that the ranges are of: their analysis ran with it."""
+        self._analysis = analysis
+
+    @cached_property
+    def values(self) -> Mapping[str, Span]:
+        """The range of each value by name: `lo`, `hi`, and `nan` if it may be NaN. Names are those of `found_by`."""
+        return found_by(self.result, self._analysis)
+
+    @cached_property
+    def findings(self) -> tuple[RangeFinding, ...]:
+        """Faults in execution order, with how certain each is."""
+        return self._analysis.findings(self.result)
+
+    def __bool__(self) -> bool:
+        return all(finding.certainty != "always" for finding in self.findings)
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        counts = Counter(finding.certainty for finding in self.findings)
+        yield ", ".join(f"{counts[one]} {word}" for one, word in TITLES.items())
+        for name in self.result.outputs:
+            if name in self.values:
+                yield f"{name} in {DOMAIN.text(self.values[name])}"
+        yield from (str(finding) for finding in self.findings if finding.certainty in ("always", "may"))
+
+    def __repr__(self) -> str:
+        return f"<ValueRanges of {self.result.origin}: {len(self.values):,} values, {len(self.findings):,} findings>"
 
 
-def _span(found: Interval) -> Span:
-    return (
-        NONE if found.is_empty else Span(-inf if found.lo is None else found.lo, inf if found.hi is None else found.hi)
-    )
+def value_ranges(analysed: Analysed, inputs: Mapping[str, Range], *, weights: bool) -> ValueRanges:
+    """See `absint.Result.ranges`."""
+    for name in inputs:
+        if name not in analysed.inputs:
+            hint = did_you_mean(name, analysed.inputs) or f"the inputs are {', '.join(analysed.inputs)}"
+            raise UsageError(f"no input is named {name!r}; {hint}")
+    analysis = Ranges(analysed.loaded.weights if weights else None, **inputs)
+    return ValueRanges(analysed.under(with_=[*companions(analysed), analysis]), analysis)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from math import isinf, isnan
-from typing import Final, Literal
+from collections.abc import Mapping
+from math import isnan
+from typing import Final
 
-from absint.analyses.ranges.rules import ANY, Kind, any_of
+from absint.analyses.ranges.seen import ANY, Certainty, Kind
 from absint.lattices.domains import FloatIntervals, Span
-from absint.lattices.dtype import INTEGER_RANGES, DType
+from absint.lattices.dtype import INTEGER_RANGES
 from absint.lattices.records import record
-
-Certainty = Literal["never", "may", "unknown", "always"]
 
 TITLES: Final[Mapping[Certainty, str]] = {
     "always": "certain",
@@ -22,7 +20,6 @@ TITLES: Final[Mapping[Certainty, str]] = {
 """In the order of answers."""
 
 _MARKS: Final = (0, 1, -1, 6, 10, 100, 1000, *(end for pair in INTEGER_RANGES.values() for end in pair))
-_WIDE: Final = (1 << 31) - 1
 
 
 class NumberRanges(FloatIntervals):
@@ -72,47 +69,3 @@ class RangeFinding:
 
     def __str__(self) -> str:
         return f"{self.node}: {self.kind}: {self.certainty}, {self.grounds}"
-
-
-@record()
-class Noted:
-    """The range that a rule gives a value, and whether it depends on unknown sizes."""
-
-    kind: Kind
-    found: Span
-    allowed: Span
-    is_fixed: bool
-    is_known: bool
-    """The ranges that it comes from say more than their types do."""
-
-    @property
-    def certainty(self) -> Certainty:
-        found, allowed = self.found, self.allowed
-        if self.kind == "division by zero":
-            is_ruled_out, is_certain = not found.has(0), found.lo == found.hi == 0
-        else:
-            is_ruled_out = not found.is_empty and allowed.lo <= found.lo and found.hi <= allowed.hi
-            is_certain = self.is_fixed and (found.hi < allowed.lo or found.lo > allowed.hi)
-        if is_ruled_out:
-            return "unknown" if found.nan and self.kind in ("overflow", "saturation") else "never"
-        if is_certain and not found.nan:
-            return "always"
-        return "may" if self.is_fixed and self.is_known else "unknown"
-
-
-def is_known(kind: Kind, found: Span, allowed: Span, operands: Collection[tuple[Span, DType]]) -> bool:
-    """Evidence for a fault is an end of a range that is not merely the end of a type, nor the largest size.
-
-    `operands` are those whose ranges are not given.
-    """
-    if kind == "overflow" and not any(dtype.is_float for _, dtype in operands):
-        return not any(_is_vast(span, dtype) for span, dtype in operands)
-    if kind == "division by zero":
-        return not (isinf(found.lo) and isinf(found.hi))
-    outside = [found.lo] * (found.lo < allowed.lo) + [found.hi] * (found.hi > allowed.hi)
-    return any(abs(end) < _WIDE for end in outside)
-
-
-def _is_vast(span: Span, dtype: DType) -> bool:
-    """It reaches what a size can be, or the ends of its type; small types are used to their ends."""
-    return any_of(dtype).hi >= _WIDE and (abs(span.lo) >= _WIDE or abs(span.hi) >= _WIDE)

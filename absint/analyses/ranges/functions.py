@@ -10,16 +10,11 @@ from typing import Final
 from absint.analyses.ranges.norms import own
 from absint.analyses.ranges.origins import LEAST, own_inverse_root, own_root, without_nan
 from absint.analyses.ranges.rules import (
-    ANY,
     DIGITS,
     FLOATS,
     NONE,
     ONE,
-    TRUTHS,
     ZERO,
-    At,
-    Rule,
-    any_of,
     arithmetic,
     clip,
     division,
@@ -33,7 +28,9 @@ from absint.analyses.ranges.rules import (
     negative,
     picked,
     power,
-)  # fmt: skip
+    truth,
+)
+from absint.analyses.ranges.seen import ANY, TRUTHS, At, Rule, any_of
 from absint.lattices.domains import INTERVALS as INTS, Span
 from absint.lattices.dtype import INTEGER_RANGES, DType
 
@@ -131,9 +128,14 @@ def inverse(lo: float, hi: float, least: float, most: float) -> Rule:
     return rule
 
 
-def wave(at: At) -> Span:
-    x = input_of(at, 0)
-    return Span(-1.000001, 1.000001, x.nan or isinf(x.lo) or isinf(x.hi))
+def bounded(most: float) -> Rule:
+    """A function whose results have at most this absolute value; of infinities some kernels give NaN."""
+
+    def rule(at: At) -> Span:
+        x = input_of(at, 0)
+        return Span(-most, most, x.nan or isinf(x.lo) or isinf(x.hi))
+
+    return rule
 
 
 def leaky(at: At) -> Span:
@@ -162,10 +164,14 @@ def bumped(at: At, x: Span, least: float) -> Span:
     return Span(least, max(0.0, x.hi) + slack * max(1.0, abs(x.hi)), x.nan or isinf(x.lo) or isinf(x.hi))
 
 
-def swish(at: At) -> Span:
-    """A number times the sigmoid of its multiple: at least -0.2785 by the factor."""
-    factor = at.attribute("alpha", 1.0)
-    return bumped(at, input_of(at, 0), -0.28 / factor - 1e-3) if factor > 1e-3 else ANY
+def swish(default: float) -> Rule:
+    """A number times the sigmoid of its multiple: at least -0.2785 by the factor, which is `alpha`."""
+
+    def rule(at: At) -> Span:
+        factor = at.attribute("alpha", default)
+        return bumped(at, input_of(at, 0), -0.28 / factor - 1e-3) if factor > 1e-3 else ANY
+
+    return rule
 
 
 def elu(at: At) -> Span:
@@ -173,11 +179,6 @@ def elu(at: At) -> Span:
     if not 0 <= factor < inf:
         return ANY
     return near(at, lambda end: end if end > 0 else factor * math.expm1(end), input_of(at, 0), -factor * 1.001 - 1e-6)
-
-
-def softsign(at: At) -> Span:
-    x = input_of(at, 0)
-    return Span(-1.00001, 1.00001, x.nan or isinf(x.lo) or isinf(x.hi))
 
 
 def sloped(at: At) -> Span:
@@ -198,10 +199,6 @@ def sign(at: At) -> Span:
     ends = [0 if end == 0 or x.is_empty else math.copysign(1, end) for end in (x.lo, x.hi)]
     found = join(Span(int(ends[0]), int(ends[1])), Span(0, 0) if x.nan else NONE)
     return Span(found.lo, found.hi, x.nan) if at.dtype in FLOATS else found
-
-
-def truth(_: At) -> Span:
-    return TRUTHS
 
 
 def is_nan(at: At) -> Span:
@@ -286,12 +283,13 @@ ELEMENTWISE: Final[Mapping[str, Rule]] = {
     "Sum": arithmetic("add", 1), "Div": quotient, "Mod": modulo, "Pow": power, "Max": extreme("max"),
     "Min": extreme("min"), "Clip": clip, "Relu": relu, "Abs": absolute, "Sqrt": root, "Exp": exponential,
     "Log": logarithm, "Reciprocal": reciprocal, "Ceil": of_form("ceil"), "Floor": of_form("floor"),
-    "Round": of_form("round"), "Sin": wave, "Cos": wave, "Tanh": roughly(math.tanh), "Erf": roughly(math.erf),
+    "Round": of_form("round"), "Sin": bounded(1.000001), "Cos": bounded(1.000001), "Softsign": bounded(1.00001),
+    "Tanh": roughly(math.tanh), "Erf": roughly(math.erf),
     "Atan": roughly(math.atan), "Sigmoid": roughly(sigmoid, 0.0), "Softplus": roughly(softplus, 0.0),
     "Asin": inverse(-1.0, 1.0, -1.6, 1.6), "Acos": inverse(-1.0, 1.0, -1e-3, 3.2),
     "Acosh": inverse(1.0, inf, -1e-3, inf), "Atanh": inverse(-1.0, 1.0, -inf, inf), "LeakyRelu": leaky,
-    "HardSigmoid": hard_sigmoid, "HardSwish": bump(-0.38), "Gelu": bump(-0.18), "Mish": bump(-0.32), "Swish": swish,
-    "Elu": elu, "Softsign": softsign, "PRelu": sloped, "ThresholdedRelu": thresholded, "Sign": sign,
+    "HardSigmoid": hard_sigmoid, "HardSwish": bump(-0.38), "Gelu": bump(-0.18), "Mish": bump(-0.32),
+    "Swish": swish(1.0), "Elu": elu, "PRelu": sloped, "ThresholdedRelu": thresholded, "Sign": sign,
     "IsNaN": is_nan, "IsInf": truth, "Dropout": dropped, "Asinh": roughly(math.asinh), "Less": compared("Less"),
     "LessOrEqual": compared("LessOrEqual"), "Greater": compared("Greater"),
     "GreaterOrEqual": compared("GreaterOrEqual"), "Equal": compared("Equal"), "And": conjunction,

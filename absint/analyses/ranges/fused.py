@@ -6,24 +6,10 @@ from collections.abc import Iterator, Mapping
 from math import inf, isinf, prod
 from typing import Final
 
-from absint.analyses.ranges.functions import bumped
+from absint.analyses.ranges.functions import bumped, swish
 from absint.analyses.ranges.norms import own, scaled, unit_of
-from absint.analyses.ranges.rules import (
-    ANY,
-    DIGITS,
-    FLOATS,
-    LARGEST,
-    ONE,
-    ZERO,
-    At,
-    Rule,
-    any_of,
-    input_of,
-    join,
-    mean,
-    picked,
-    size_of,
-)
+from absint.analyses.ranges.rules import DIGITS, FLOATS, LARGEST, ONE, ZERO, input_of, join, mean, picked, size_of
+from absint.analyses.ranges.seen import ANY, At, Rule, any_of
 from absint.analyses.ranges.sums import dot, kernels, scaled_product, shared
 from absint.analyses.ranges.tensors import with_zero
 from absint.lattices.domains import Span
@@ -38,12 +24,6 @@ def gelu(at: At) -> Span:
     return bumped(at, x, -0.2)
 
 
-def quick_gelu(at: At) -> Span:
-    """A number times the sigmoid of its multiple: at least -0.2785 by the factor."""
-    factor = at.attribute("alpha", 1.702)
-    return bumped(at, input_of(at, 0), -0.28 / factor - 1e-3) if factor > 1e-3 else ANY
-
-
 def added(at: At, *parts: Span) -> Span:
     form, found = FLOATS[at.dtype], parts[0]
     for other in parts[1:]:
@@ -51,21 +31,20 @@ def added(at: At, *parts: Span) -> Span:
     return found
 
 
-def skip_layer(at: At) -> Span:
-    """The sum of two inputs and a bias, normalised."""
-    if at.dtype not in FLOATS:
-        return ANY
-    x = added(at, input_of(at, 0), input_of(at, 1), input_of(at, 4, ZERO))
-    found = own(at, x, size_of(at.shape(0), -1), at.attribute("epsilon", 1e-12), centred=True)
-    return scaled(at, found, input_of(at, 2), input_of(at, 3, ZERO))
+def normalised_sum(first: int, bias: int, scale: int, shift: int | None) -> Rule:
+    """An input, the one after it and perhaps a bias are added, normalised and scaled; without a shift by their squares
+    alone. The numbers are those of the inputs.
+    """
 
+    def rule(at: At) -> Span:
+        if at.dtype not in FLOATS:
+            return ANY
+        x = added(at, input_of(at, first), input_of(at, first + 1), input_of(at, bias, ZERO))
+        most, epsilon = size_of(at.shape(first), -1), at.attribute("epsilon", 1e-12)
+        found = own(at, x, most, epsilon, centred=shift is not None)
+        return scaled(at, found, input_of(at, scale), ZERO if shift is None else input_of(at, shift, ZERO))
 
-def skip_root(at: At) -> Span:
-    if at.dtype not in FLOATS:
-        return ANY
-    x = added(at, input_of(at, 0), input_of(at, 1), input_of(at, 3, ZERO))
-    found = own(at, x, size_of(at.shape(0), -1), at.attribute("epsilon", 1e-12), centred=False)
-    return scaled(at, found, input_of(at, 2), ZERO)
+    return rule
 
 
 def sum_of_inputs(bias: int) -> Rule:
@@ -106,20 +85,12 @@ def blocked(at: At) -> Span:
     return ANY
 
 
-def embedded(at: At) -> Span:
-    """Rows of two or three tables, added and normalised."""
-    if at.dtype not in FLOATS:
-        return ANY
-    x = added(at, input_of(at, 2), input_of(at, 3), input_of(at, 4, ZERO))
-    found = own(at, x, size_of(at.shape(2), -1), at.attribute("epsilon", 1e-12), centred=True)
-    return scaled(at, found, input_of(at, 5), input_of(at, 6))
-
-
 FUSED: Final[Mapping[str, Rule]] = {
     "com.microsoft::Gelu": gelu, "com.microsoft::BiasGelu": gelu, "com.microsoft::FastGelu": gelu,
-    "com.microsoft::QuickGelu": quick_gelu, "com.microsoft::FusedMatMul": scaled_product,
-    "com.microsoft::SkipLayerNormalization": skip_layer, "com.microsoft::EmbedLayerNormalization": embedded,
-    "com.microsoft::SkipSimplifiedLayerNormalization": skip_root, "com.microsoft.nchwc::Conv": blocked,
+    "com.microsoft::QuickGelu": swish(1.702), "com.microsoft::FusedMatMul": scaled_product,
+    "com.microsoft::SkipLayerNormalization": normalised_sum(0, 4, 2, 3),
+    "com.microsoft::SkipSimplifiedLayerNormalization": normalised_sum(0, 3, 2, None),
+    "com.microsoft::EmbedLayerNormalization": normalised_sum(2, 4, 5, 6), "com.microsoft.nchwc::Conv": blocked,
     "com.microsoft.nchwc::ReorderInput": with_zero, "com.microsoft.nchwc::ReorderOutput": with_zero,
 }  # fmt: skip
 
@@ -166,7 +137,7 @@ def of_projections(at: At) -> Span:
     if at.dtype not in FLOATS or at.shape(0).rank != 3 or at.shape(1).rank != 2:
         return ANY
     found, past = projected(at), size_of(at.shape(4), 3) if is_given(at, 4) else 0.0
-    bias = input_of(at, 5) if is_given(at, 5) else ZERO
+    bias = input_of(at, 5, ZERO)
     return mixed(at, found, found, found, bias, size_of(at.shape(1), 1), size_of(at.shape(0), 1) + past)
 
 
@@ -177,14 +148,14 @@ def of_heads(at: At) -> Span:
     kept = [index if is_given(at, index) else None for index in range(3)]
     key = kept[1] or 0
     value = kept[2] or key
-    bias = input_of(at, 3) if is_given(at, 3) else ZERO
+    bias = input_of(at, 3, ZERO)
     parts = [input_of(at, index) for index in (0, key, value)]
     q, k, v = (join(part, FLOATS[at.dtype].add(part, bias)) for part in parts)
     most = sum(map(max, zip(lengths(at, key), lengths(at, value), strict=True)))
     if is_given(at, 6) or is_given(at, 7):
         k, v = join(k, input_of(at, 6)), join(v, input_of(at, 7))
         most += max(size_of(at.shape(index), 2) for index in (6, 7))
-    added = input_of(at, 5) if is_given(at, 5) else ZERO
+    added = input_of(at, 5, ZERO)
     return mixed(at, q, k, v, added, size_of(at.shape(0), -1), most)
 
 
@@ -217,7 +188,7 @@ def quantised_product(at: At) -> Span:
     most = min(float(at.attribute("K", 0)) or LARGEST, size_of(at.shape(0), -1))
     rounding = 1.02 + (most + 8) * 2.0 ** (2 - DIGITS[at.dtype])
     bound = rounding * size(x) * size(scale) * steps * most
-    bias = input_of(at, 5) if is_given(at, 5) else ZERO
+    bias = input_of(at, 5, ZERO)
     if not bound + size(bias) < FLOATS[at.dtype].greatest / 8:
         return ANY
     slack = 1e-3 * bound + 1e-3 * size(bias)

@@ -11,20 +11,19 @@ from math import inf, isinf, isnan
 from typing import Final
 
 from absint.analyses.ranges.rules import (
-    ANY,
     FLOATS,
     LARGEST,
     ONE,
     ZERO,
-    At,
-    Rule,
-    any_of,
     computed,
     input_of,
     join,
+    same,
+    truth,
     upper,
     weighed,
-)  # fmt: skip
+)
+from absint.analyses.ranges.seen import ANY, At, Rule, any_of
 from absint.lattices.domains import Span
 from absint.lattices.dtype import DType
 
@@ -192,11 +191,6 @@ def imputed(at: At) -> Span:
     return join(Span(x.lo, x.hi, x.nan and not missing), Span(min(numbers), max(numbers)))
 
 
-def unit(_: At) -> Span:
-    """Zeros and ones."""
-    return Span(0, 1)
-
-
 def encoded(at: At) -> Span:
     """LabelEncoder and CategoryMapper: one of the values that are listed, or the default."""
     if at.dtype is DType.INT64:
@@ -214,15 +208,11 @@ def encoded(at: At) -> Span:
     return Span(min(rest, default=inf), max(rest, default=-inf), len(rest) < len(floats) + 1)
 
 
-def same(at: At) -> Span:
-    return input_of(at, 0)
-
-
 ML: Final[Mapping[str, Rule]] = {
     f"ai.onnx.ml::{name}": rule
     for name, rule in {
         "TreeEnsembleRegressor": regressed_by_trees, "LinearRegressor": regressed, "Scaler": scaled,
-        "Normalizer": normalised, "Imputer": imputed, "OneHotEncoder": unit, "Binarizer": unit,
+        "Normalizer": normalised, "Imputer": imputed, "OneHotEncoder": truth, "Binarizer": truth,
         "LabelEncoder": encoded, "CategoryMapper": encoded, "ArrayFeatureExtractor": same,
     }.items()
 }  # fmt: skip

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from math import inf, isinf, log, sqrt
 from typing import Final
 
-from absint.analyses.ranges.rules import ANY, DIGITS, FLOATS, LARGEST, ZERO, At, Rule, input_of, join, size_of, upper
+from absint.analyses.ranges.rules import DIGITS, FLOATS, LARGEST, ZERO, input_of, join, size_of, upper
+from absint.analyses.ranges.seen import ANY, At, Rule
 from absint.analyses.ranges.sums import dot
 from absint.lattices.domains import Span
 
@@ -64,18 +65,16 @@ def last_axes(at: At) -> float:
     return upper(shape, range(axis % shape.rank, shape.rank))
 
 
-def layer(at: At) -> Span:
-    if at.dtype not in FLOATS:
-        return ANY
-    found = own(at, input_of(at, 0), last_axes(at), at.attribute("epsilon", 1e-5), centred=True)
-    return scaled(at, found, input_of(at, 1), input_of(at, 2, ZERO))
+def layer(*, centred: bool) -> Rule:
+    """LayerNormalization, or with the mean left out RMSNormalization."""
 
+    def rule(at: At) -> Span:
+        if at.dtype not in FLOATS:
+            return ANY
+        found = own(at, input_of(at, 0), last_axes(at), at.attribute("epsilon", 1e-5), centred=centred)
+        return scaled(at, found, input_of(at, 1), input_of(at, 2, ZERO) if centred else ZERO)
 
-def root_mean_square(at: At) -> Span:
-    if at.dtype not in FLOATS:
-        return ANY
-    found = own(at, input_of(at, 0), last_axes(at), at.attribute("epsilon", 1e-5), centred=False)
-    return scaled(at, found, input_of(at, 1), ZERO)
+    return rule
 
 
 def of_channels(first: int) -> Rule:
@@ -151,33 +150,28 @@ def is_plain(at: At) -> bool:
 
 def gates(at: At) -> bool:
     """The arguments of the activations are finite."""
-    w, r, bias = (input_of(at, index) for index in (1, 2, 3))
-    bias = ZERO if len(at.ranges) <= 3 or at.ranges[3] is None else bias
+    w, r, bias = input_of(at, 1), input_of(at, 2), input_of(at, 3, ZERO)
     form = FLOATS[at.dtype]
     fed = dot(at, (0, (-1,)), (1, (-1,)), size_of(at.shape(1), -1), 1.0, form.add(bias, bias))
-    state = form.mul(join(Span(-1.001, 1.001), _first(at)), r)
+    state = form.mul(join(Span(-1.001, 1.001), input_of(at, 5, ZERO)), r)
     most = size_of(at.shape(2), -1)
     size = max(abs(state.lo), abs(state.hi)) * min(most, LARGEST) if not state.is_empty else inf
     largest = max(abs(fed.lo), abs(fed.hi)) + size * 2
     return not (fed.nan or state.nan or w.nan or r.nan) and largest < form.greatest / 8
 
 
-def _first(at: At) -> Span:
-    return input_of(at, 5, ZERO) if len(at.ranges) > 5 else ZERO
-
-
 def recurrent(at: At) -> Span:
     """Numbers of Tanh, or their product with one of Sigmoid; the first state where there is no step, and 0."""
     if not is_plain(at) or input_of(at, 0).is_empty:
         return ANY
-    return join(Span(-1.00001 - 8 * unit_of(at), 1.00001 + 8 * unit_of(at), not gates(at)), _first(at), ZERO)
+    return join(Span(-1.00001 - 8 * unit_of(at), 1.00001 + 8 * unit_of(at), not gates(at)), input_of(at, 5, ZERO), ZERO)
 
 
 def cells(at: At) -> Span:
     """The last cells of an LSTM: each step keeps a share, and adds a product of numbers of Sigmoid and of Tanh."""
     if not is_plain(at) or input_of(at, 0).is_empty:
         return ANY
-    first = input_of(at, 6, ZERO) if len(at.ranges) > 6 else ZERO
+    first = input_of(at, 6, ZERO)
     steps = size_of(at.shape(0), 1 if at.attribute("layout", 0) else 0)
     share = (2 * steps + 8) * max(16 * unit_of(at), 1e-6)
     size = (max(abs(first.lo), abs(first.hi)) + 1.001 * steps) * (1 + 2 * share) if share <= 0.1 else inf
@@ -188,7 +182,7 @@ def gated(at: At) -> Span:
     """A GRU mixes its state with a number of Tanh, step by step, each with some roundings."""
     if not is_plain(at) or input_of(at, 0).is_empty:
         return ANY
-    first = _first(at)
+    first = input_of(at, 5, ZERO)
     steps = size_of(at.shape(0), 1 if at.attribute("layout", 0) else 0)
     size = max(1.0, abs(first.lo), abs(first.hi))
     share = (2 * steps + 8) * max(16 * unit_of(at), 1e-6)
@@ -199,8 +193,9 @@ def gated(at: At) -> Span:
 
 
 NORMS: Final[Mapping[str, Rule]] = {
-    "LayerNormalization": layer, "RMSNormalization": root_mean_square, "SimplifiedLayerNormalization":
-    root_mean_square, "InstanceNormalization": of_channels(2), "GroupNormalization": of_channels(1),
+    "LayerNormalization": layer(centred=True), "RMSNormalization": layer(centred=False),
+    "SimplifiedLayerNormalization": layer(centred=False),
+    "InstanceNormalization": of_channels(2), "GroupNormalization": of_channels(1),
     "BatchNormalization": batch,
     "Softmax": softmax, "LogSoftmax": log_softmax, "LSTM": recurrent, "RNN": recurrent, "GRU": gated,
 }  # fmt: skip

@@ -1,30 +1,25 @@
 """Ranges of what operators compute, from the ranges of their inputs: a function for each operator.
 
-An end of a range of integers is an integer, so that no digit is lost. A result of floats is rounded outward, and
-functions such as Exp get room for kernels that approximate them. An integer result that may not fit its type is any
-number of the type. A sum of n terms allows for every order of addition. What is not listed is any number of its type.
+A result of floats is rounded outward, and functions such as Exp get room for kernels that approximate them. An integer
+result that may not fit its type is any number of the type. A sum of n terms allows for every order of addition. What is
+not listed is any number of its type.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
 from math import ceil, inf, isinf, prod
-from typing import Final, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import Final, Literal
 
+from absint.analyses.ranges.seen import ANY, TRUTHS, At, Rule, Sums, any_of
 from absint.lattices.domains import INTERVALS as INTS, FloatIntervals, Interval, Span
-from absint.lattices.domains.floats import FORMATS
-from absint.lattices.dtype import INTEGER_RANGES, DType
+from absint.lattices.domains.floats import FORMAT_OF, FORMATS
+from absint.lattices.dtype import INTEGER_RANGES
 from absint.lattices.shape import Shape
-from absint.program.steps import Operand
 
-Kind = Literal["overflow", "division by zero", "outside of domain", "index out of range", "saturation"]
-D = TypeVar("D")
-
-ANY: Final = Span(-inf, inf, True)
 NONE: Final = Span(inf, -inf)
-TRUTHS: Final = Span(0, 1)
 ZERO: Final = Span(0.0, 0.0)
 ONE: Final = Span(1.0, 1.0)
 
@@ -34,128 +29,17 @@ class Floats(FloatIntervals):
 
     def rounded(self, a: Span) -> Span:
         limit = self.greatest
-        half = limit * 2.0 ** (-1 - DIGITS_OF[self.name])
+        half = limit * 2.0 ** (-1 - self._digits)
         lo = -limit if -limit - half < a.lo < -limit else a.lo
         hi = limit if limit < a.hi < limit + half else a.hi
         return super().rounded(Span(lo, hi, a.nan))
 
 
-DIGITS_OF: Final = {name: digits for name, (digits, _) in FORMATS.items()}
-FLOATS: Final = {
-    DType.FLOAT: Floats("float32"),
-    DType.DOUBLE: Floats("float64"),
-    DType.FLOAT16: Floats("float16"),
-    DType.BFLOAT16: Floats("bfloat16"),
-}
-DIGITS: Final = {DType.FLOAT: 24, DType.DOUBLE: 53, DType.FLOAT16: 11, DType.BFLOAT16: 8}
-
+FLOATS: Final = {dtype: Floats(name) for dtype, name in FORMAT_OF.items()}
+DIGITS: Final = {dtype: FORMATS[name][0] for dtype, name in FORMAT_OF.items()}
 
 LARGEST: Final = 2.0**63
 """No axis is longer."""
-
-Sums = Sequence[tuple[float, float]]
-"""Sums of positive and of negative numbers, at each of some places."""
-
-
-@runtime_checkable
-class Summed(Protocol):
-    """Ranges of weights, and what they add up to."""
-
-    def get(self, name: str, /) -> tuple[float, float] | None:
-        """The range of a weight, None for a name that is none."""
-        ...
-
-    def sums(self, name: str, axes: Sequence[int]) -> Sums | None:
-        """The sums of the positive and of the negative numbers along some axes; None for a value that is no weight."""
-        ...
-
-
-class Origin(NamedTuple):
-    """The operator that computes a value."""
-
-    operator: str
-    version: int
-    attributes: Mapping[str, object]
-    operands: Sequence[Operand]
-
-
-class At(Protocol):
-    """An operator and what is known of it."""
-
-    dtype: DType
-    """The type of the first output."""
-
-    @property
-    def ranges(self) -> Sequence[Span | None]:
-        """The ranges of the inputs; None for one that is left out."""
-        ...
-
-    @property
-    def outputs(self) -> int:
-        """The number of outputs that the node has."""
-        ...
-
-    def attribute(self, name: str, default: D) -> D:
-        """An attribute; the default if it is missing or of another type."""
-        ...
-
-    def has(self, name: str) -> bool:
-        """The attribute is there."""
-        ...
-
-    def shape(self, index: int) -> Shape:
-        """The shape of an input."""
-        ...
-
-    def type(self, index: int) -> DType:
-        """The type of an input."""
-        ...
-
-    def ends(self) -> tuple[float, float] | None:
-        """The range that was read of the output, a constant."""
-        ...
-
-    def integers(self, index: int) -> Sequence[int] | None:
-        """The elements of an input of integers, where all are known."""
-        ...
-
-    def operand(self, index: int) -> Operand | None:
-        """The value that an input is."""
-        ...
-
-    def origin(self, operand: Operand | None) -> Origin | None:
-        """The operator of ai.onnx that computes a value; None for other values."""
-        ...
-
-    def bounds(self, operand: Operand) -> tuple[float, float]:
-        """The least and the greatest element of a value by the analysis of shapes, which knows small constants."""
-        ...
-
-    def shape_of(self, operand: Operand) -> Shape:
-        """The shape of a value."""
-        ...
-
-    def sums(self, index: int, axes: Sequence[int]) -> Sums | None:
-        """The sums of the positive and of the negative numbers of an input along some axes, if it is a weight."""
-        ...
-
-    def note(self, kind: Kind, found: Span, allowed: Span, *, is_fixed: bool = True) -> None:
-        """Record the range of a value and the allowed one; of a divisor, the forbidden one.
-
-        Unless it `is_fixed`, more may be allowed at some sizes.
-        """
-        ...
-
-
-Rule = Callable[[At], Span]
-
-
-def any_of(dtype: DType) -> Span:
-    """Every number of a type."""
-    if dtype is DType.BOOL:
-        return TRUTHS
-    found = INTEGER_RANGES.get(dtype)
-    return ANY if found is None else Span(*found)
 
 
 def join(*spans: Span) -> Span:
@@ -185,6 +69,16 @@ def fitted(at: At, found: Interval) -> Span:
 def input_of(at: At, index: int, default: Span = ANY) -> Span:
     found = at.ranges[index] if index < len(at.ranges) else None
     return default if found is None else found
+
+
+def same(at: At) -> Span:
+    """Elements of the first input."""
+    return input_of(at, 0)
+
+
+def truth(_: At) -> Span:
+    """Zeros and ones."""
+    return TRUTHS
 
 
 # Sums

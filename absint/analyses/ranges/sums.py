@@ -9,14 +9,10 @@ from typing import Final
 
 from absint.analyses.ranges.origins import is_share
 from absint.analyses.ranges.rules import (
-    ANY,
     DIGITS,
     FLOATS,
     LARGEST,
     ZERO,
-    At,
-    Rule,
-    any_of,
     computed,
     fitted,
     input_of,
@@ -29,7 +25,8 @@ from absint.analyses.ranges.rules import (
     total,
     upper,
     weighed,
-)  # fmt: skip
+)
+from absint.analyses.ranges.seen import ANY, At, Rule, any_of
 from absint.lattices.domains import INTERVALS as INTS, Interval, Span
 from absint.lattices.dtype import INTEGER_RANGES, DType
 

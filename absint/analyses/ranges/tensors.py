@@ -8,30 +8,24 @@ from typing import Final
 
 from absint.analyses.queries import bounds_of
 from absint.analyses.ranges.rules import (
-    ANY,
     FLOATS,
     LARGEST,
-    TRUTHS,
     ZERO,
-    At,
-    Rule,
-    any_of,
     computed,
     fitted,
     input_of,
     interval,
     join,
+    same,
     size_of,
     span_of,
+    truth,
     upper,
-)  # fmt: skip
+)
+from absint.analyses.ranges.seen import ANY, TRUTHS, At, Rule, any_of
 from absint.lattices.domains import INTERVALS as INTS, Interval, Span
 from absint.lattices.dtype import INTEGER_RANGES, DType
 from absint.lattices.value import Tensor
-
-
-def same(at: At) -> Span:
-    return input_of(at, 0)
 
 
 def joined(at: At) -> Span:
@@ -121,10 +115,6 @@ def shape_of(at: At) -> Span:
 
 def count_of(at: At) -> Span:
     return Span(0, upper(at.shape(0)))
-
-
-def truth_or_not(_: At) -> Span:
-    return Span(0, 1)
 
 
 def counted(at: At) -> Span:
@@ -219,7 +209,7 @@ PARTS: Final[Mapping[str, Rule]] = {
     **dict.fromkeys(_SAME, same), "Concat": joined, "SequenceConstruct": joined, "Trilu": with_zero, "Pad": padded,
     "Constant": constant, "ConstantOfShape": filled, "Gather": gathered, "GatherElements": gathered,
     "ScatterElements": scattered, "ScatterND": scattered_parts, "ArgMax": position, "ArgMin": position,
-    "EyeLike": truth_or_not, "Hardmax": truth_or_not,
+    "EyeLike": truth, "Hardmax": truth,
     "NonZero": places, "NonMaxSuppression": selected, "OneHot": one_hot, "Shape": shape_of, "Size": count_of,
     "Range": counted, "Cast": cast, "QuantizeLinear": quantized, "DequantizeLinear": dequantized,
 }  # fmt: skip

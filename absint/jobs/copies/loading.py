@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from itertools import chain
 from math import prod
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from onnx.onnx_pb import ModelProto, NodeProto, TensorProto
 
 from absint.model.inference import skeleton
 from absint.model.initialisers import size_in_bytes
+from absint.model.messages import ModelMessage
 from absint.model.protos import bodies, domain_of
 from absint.model.writing import tensors
 from absint.packages import is_installed
 from absint.runs.loading import FoundShapes, Key, Loaded, Sizes, load
-
-if TYPE_CHECKING:
-    from absint.model.messages import ModelMessage
 
 MOST_ZEROS: Final = 1 << 26
 """Most bytes of zeros in place of weights in bodies and functions."""

@@ -22,6 +22,7 @@ from absint.lattices.logic.relation import FALSE, TRUE
 from absint.lattices.terms.expr import Dim, Expr, Symbol, sole_atom
 from absint.lattices.terms.normal import substitute
 from absint.lattices.value import BOTTOM, TOP, Tensor, Value
+from absint.model.messages import GraphMessage, NodeMessage
 from absint.model.protos import bodies, domain_of, graphs, graphs_in
 from absint.model.schemas import since
 from absint.model.wire import kinds
@@ -34,7 +35,6 @@ from absint.transfer.traits import KNOWN_DOMAINS, RANDOM, RESHAPING
 if TYPE_CHECKING:
     from onnx import AttributeProto, GraphProto, NodeProto, TensorProto
 
-    from absint.model.messages import GraphMessage, NodeMessage
 
 MOST_BYTES: Final = 1 << 30
 """A larger model is not numbered: its weights would have to be read."""

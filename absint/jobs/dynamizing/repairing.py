@@ -27,7 +27,7 @@ from absint.program.graph import Program
 from absint.program.nodes import Operation
 from absint.program.steps import LoopExit, Operand
 from absint.shapes.analysis import ShapeAnalysis, interpret
-from absint.shapes.application import computed_of
+from absint.shapes.application import computed
 from absint.shapes.interpretation import Interpretation
 from absint.shapes.summaries import Inputs, State
 
@@ -122,7 +122,7 @@ class Repairing(ShapeAnalysis):
             operation, changed = self.changed(node, item.operation, inputs)
             if changed is inputs:
                 return interpret(run, node, states)
-            return computed_of(run, node, item, operation, changed, states)
+            return computed(run, node, item, operation, states, changed)
 
         self._interpret = repaired
 

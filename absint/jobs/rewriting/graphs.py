@@ -13,15 +13,7 @@ from onnx.helper import make_tensor_value_info
 from absint.jobs.rewriting.body import Body, Setting, same_numbers
 from absint.jobs.rewriting.choosing import Choice, Needed, choose
 from absint.jobs.rewriting.emitting import NotWrittenError
-from absint.jobs.rewriting.folding import (
-    INITIALISERS_ALONE,
-    copied,
-    prune,
-    reads,
-    remove,
-    rename,
-    rename_captured,
-)
+from absint.jobs.rewriting.folding import INITIALISERS_ALONE, copied, prune, reads, remove, rename, rename_captured
 from absint.jobs.rewriting.noops import numbers_of, passed_on
 from absint.jobs.rewriting.pairs import is_undone, join, pair
 from absint.jobs.rewriting.targets import Sized, options

@@ -48,9 +48,6 @@ MAX_DEPTH: Final = 100
 SHALLOW: Final = 20
 """Messages around one down to which messages of equal bytes are read once. One that is kept fits in each such place."""
 
-MAX_SHALLOW: Final = 2 * (MAX_DEPTH - SHALLOW)
-"""Bytes of a message that fits there whatever it holds: each message inside of it takes two."""
-
 _SHORT: Final = 5
 _LONG: Final = 10
 _MASK: Final = (1 << 64) - 1

@@ -52,6 +52,9 @@ class TensorType:
         return self.shape is not _NO_DIMS
 
 
+_NO_TENSOR: Final = TensorType()
+
+
 class ElementType(NamedTuple):
     """The type of the elements of a sequence, or of the value of an optional."""
 
@@ -66,58 +69,34 @@ class MapType(NamedTuple):
 
 
 class Type:
-    """The type of a value: one of several kinds, or none."""
+    """The type of a value: one of several kinds, or none. What its kind is not is empty."""
 
-    __slots__ = ("_content", "_inner", "_kind")
+    tensor_type = sparse_tensor_type = _NO_TENSOR
+    sequence_type: ElementType
+    optional_type: ElementType
+    map_type: MapType
 
     def __init__(
-        self,
-        kind: str | None = None,
-        inner: TensorType | ElementType | MapType | None = None,
-        content: bytes = b"",
+        self, kind: str | None = None, inner: TensorType | ElementType | MapType | None = None, content: bytes = b""
     ) -> None:
+        """`kind` is the name of a field: `tensor_type`, `sequence_type` and so on."""
         self._kind = kind
-        self._inner = inner
         self._content = content
+        if kind is not None and inner is not None:
+            setattr(self, kind, inner)
 
     def WhichOneof(self, _: str) -> str | None:  # noqa: N802
-        """The kind: `tensor_type`, `sequence_type` and so on, or None."""
+        """The kind."""
         return self._kind
 
     def SerializeToString(self) -> bytes:  # noqa: N802
         """Its bytes in the file."""
         return self._content
 
-    @property
-    def tensor_type(self) -> TensorType:
-        """A dense tensor."""
-        return self._inner if self._kind == "tensor_type" and isinstance(self._inner, TensorType) else _NO_TENSOR
-
-    @property
-    def sparse_tensor_type(self) -> TensorType:
-        """A sparse tensor."""
-        return self._inner if self._kind == "sparse_tensor_type" and isinstance(self._inner, TensorType) else _NO_TENSOR
-
-    @property
-    def sequence_type(self) -> ElementType:
-        """A sequence."""
-        return self._inner if self._kind == "sequence_type" and isinstance(self._inner, ElementType) else _NO_ELEMENT
-
-    @property
-    def optional_type(self) -> ElementType:
-        """An optional."""
-        return self._inner if self._kind == "optional_type" and isinstance(self._inner, ElementType) else _NO_ELEMENT
-
-    @property
-    def map_type(self) -> MapType:
-        """A map."""
-        return self._inner if isinstance(self._inner, MapType) else _NO_MAP
-
 
 NO_TYPE: Final = Type()
-_NO_TENSOR: Final = TensorType()
-_NO_ELEMENT: Final = ElementType(NO_TYPE)
-_NO_MAP: Final = MapType(0, NO_TYPE)
+Type.sequence_type = Type.optional_type = ElementType(NO_TYPE)
+Type.map_type = MapType(0, NO_TYPE)
 
 
 class ValueInfo:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from absint.lattices.terms.intern import Kept
 from absint.model.wire.fields import (
     DELIMITED,
     MAX_DEPTH,
-    MAX_SHALLOW,
     VARINT,
     Content,
     Extent,
@@ -33,11 +31,6 @@ _NODE, _INITIALISER, _INPUT, _OUTPUT, _VALUE_INFO, _SPARSE = 1, 5, 11, 12, 13, 1
 _COPIED: Final = (_NODE, _INPUT, _OUTPUT, _VALUE_INFO)
 _FOUND: Final = (_INITIALISER, _SPARSE)
 _OTHER: Final = (False, None)
-
-MAX_KEPT: Final = 1 << 12
-"""Bytes of the versions of domains that are kept."""
-
-_OPSETS: Final[Kept[bytes, Opset]] = Kept(MAX_KEPT)
 
 
 def read_model(data: Content) -> Model:
@@ -120,16 +113,9 @@ def _spans(places: Sequence[Extent]) -> list[tuple[int, int]]:
 
 
 def _read_opset(data: Content, around: Field, depth: int) -> Opset:
-    """The version of a domain; models repeat them, so equal bytes give one object."""
-    content = data[around.start : around.end]
-    if len(content) > MAX_SHALLOW:
-        return _opset(content, depth)
-    return _OPSETS.get(content) or _OPSETS.add(content, len(content), _opset(content, depth))
-
-
-def _opset(data: bytes, depth: int) -> Opset:
+    """The version of a domain."""
     opset = Opset("", 0)
-    for field in each(data, ((0, len(data)),), depth):
+    for field in each(data, ((around.start, around.end),), depth):
         if field.number == 1 and field.wire == DELIMITED:
             opset.domain = text(data[field.start : field.end])
         elif field.number == 2 and field.wire == VARINT:

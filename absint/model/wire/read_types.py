@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, overload
 
 from absint.errors import ModelError
-from absint.lattices.limits import takes_shortcuts
 from absint.lattices.terms.intern import Kept
 from absint.model.wire.fields import (
     DELIMITED,
@@ -30,8 +29,6 @@ from absint.model.wire.unread import check
 MAX_KEPT: Final = 1 << 20
 """Bytes of the types that are kept."""
 
-_NAME: Final = 1 << 3 | DELIMITED
-_TYPE: Final = 2 << 3 | DELIMITED
 _KINDS: Final = {
     1: "tensor_type",
     4: "sequence_type",
@@ -84,23 +81,7 @@ def read_infos(data: Content, places: Iterable[Extent], depth: int) -> list[Valu
     return [_info(item, depth) for item in contents(data, places)]
 
 
-def _info(content: bytes, depth: int) -> ValueInfo:
-    return (_usual(content) if depth < SHALLOW and takes_shortcuts() else None) or _any(content, depth)
-
-
-def _usual(content: bytes) -> ValueInfo | None:
-    """A short name and a type that was read before, and nothing else; None for any other form."""
-    try:
-        at = 2 + content[1]
-        if content[0] != _NAME or content[at] != _TYPE or content[at + 1] != len(content) - at - 2:
-            return None
-    except IndexError:
-        return None
-    kept = _KEPT.get(content[at + 2 :]) if max(content[1], content[at + 1]) < 128 else None
-    return None if kept is None else ValueInfo(text(content[2:at]), kept)
-
-
-def _any(data: bytes, depth: int) -> ValueInfo:
+def _info(data: bytes, depth: int) -> ValueInfo:
     name, parts = "", []
     for field in each(data, ((0, len(data)),), depth):
         if field.wire == DELIMITED and field.number == 1:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from absint.diagnostics import Diagnostic, Severity
 from absint.model import schemas
+from absint.model.messages import AttributeMessage
 from absint.packages import is_installed, missing
 from absint.transfer.rule import Rule
 from absint.transfer.table import NEWEST, Table
 
 if TYPE_CHECKING:
-    from absint.model.messages import AttributeMessage
     from absint.program.rules.plugins import Plugins
 
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import onnx
 from onnx import AttributeProto, NodeProto, TensorProto, TypeProto, helper
@@ -32,11 +32,9 @@ from absint.lattices.terms.expr import Dim, Expr, Symbol, const, expr_of
 from absint.lattices.value import TOP, Tensor, Value
 from absint.model import schemas
 from absint.model.initialisers import dtype_of
+from absint.model.messages import AttributeMessage
 from absint.transfer.op import Op
 from absint.transfer.rule import Rule
-
-if TYPE_CHECKING:
-    from absint.model.messages import AttributeMessage
 
 _RANKS: Final = [*((rank,) for rank in range(5)), *(tuple((rank + k) % 5 for k in range(5)) for rank in range(5))]
 """Ranks to try for unknown ones, input by input: equal ones, then different ones."""

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING
 
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, eq
 from absint.lattices.records import NamedTuple
@@ -20,15 +19,13 @@ from absint.lattices.terms.normal import substitute, substitute_names
 from absint.lattices.text.dim_params import is_unknown, read_dim_param
 from absint.lattices.value import BOTTOM, TOP, AnyTensor, OptionalOf, SequenceOf, Value
 from absint.model.declared_types import FIELDS, dim_text, problem
+from absint.model.messages import DimMessage, TypeMessage
 from absint.program.lowered import Declaration, declarations
 from absint.program.steps import LoopBody, Operand
 from absint.questions.claims.claims import WHOLE, Claim, ClaimedDim, ClaimedShape, Stated
 from absint.questions.proofs.text import Symbols
 from absint.shapes.summaries import value_in
 from absint.solution.analysed import Analysed
-
-if TYPE_CHECKING:
-    from absint.model.messages import DimMessage, TypeMessage
 
 
 class Dims(NamedTuple):

@@ -7,8 +7,7 @@ of each trip, in a trial beside the analysis, and only the values after the last
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
-from typing import Final, cast
+from typing import Final
 
 from absint.lattices.contents import Contents, Element
 from absint.lattices.dtype import DType
@@ -18,7 +17,7 @@ from absint.lattices.records import NamedTuple
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.starred import spliced
 from absint.lattices.terms.atoms import SymbolKind
-from absint.lattices.terms.expr import ONE_EXPR, Dim, Expr, const, mul
+from absint.lattices.terms.expr import Expr, const
 from absint.lattices.value import BOTTOM, TOP, SequenceOf, Tensor, Value
 from absint.program.steps import LoopBody, LoopHead, LoopParts, Operand
 from absint.shapes.branches import condition_of
@@ -217,12 +216,7 @@ def _one_size(a: Tensor, b: Tensor) -> Relation:
     if a.shape.is_top or b.shape.is_top:
         one = a.shape is b.shape and a.shape.variable is not None and not any(d.is_unknown for d in a.shape.known)
         return TRUE if one else UNKNOWN_RELATION
-    return eq(_size(a), _size(b))
-
-
-def _size(tensor: Tensor) -> Dim:
-    """The number of elements."""
-    return reduce(mul, tensor.shape.dims, cast(Dim, ONE_EXPR))
+    return eq(a.shape.size, b.shape.size)
 
 
 def _joined(tensors: Sequence[Tensor]) -> Contents | None:

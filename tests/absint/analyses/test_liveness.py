@@ -16,7 +16,7 @@ from onnx import TensorProto, helper, numpy_helper
 import absint
 from absint import UsageError
 from absint.analyses.liveness import LastUses, MomentLattice, Regions
-from absint.analyses.value_sizes import BITS, bytes_of
+from absint.analyses.value_sizes import bytes_of
 from absint.engine import fixpoint
 from absint.lattices.dtype import DType
 from absint.lattices.shape import Shape
@@ -90,9 +90,9 @@ def test_bytes_of_a_value(value: Any, size: str | None) -> None:
 
 
 def test_every_element_type_of_fixed_size_has_its_bits() -> None:
-    assert set(DType) - set(BITS) == {DType.CONFLICT, DType.UNDEFINED, DType.STRING}
-    for dtype, width in BITS.items():
-        if width >= 8 and dtype.value <= DType.COMPLEX128.value:
+    assert {dtype for dtype in DType if not dtype.bits} == {DType.CONFLICT, DType.UNDEFINED, DType.STRING}
+    for dtype in DType:
+        if (width := dtype.bits) >= 8 and dtype.value <= DType.COMPLEX128.value:
             assert helper.tensor_dtype_to_np_dtype(int(dtype)).itemsize * 8 == width
 
 

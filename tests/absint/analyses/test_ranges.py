@@ -16,7 +16,8 @@ from onnx import parser
 import absint
 from absint.analyses.ranges import DOMAIN, RangeFinding, Ranges
 from absint.analyses.ranges.analysis import RULES
-from absint.analyses.ranges.rules import NONE, At
+from absint.analyses.ranges.rules import NONE
+from absint.analyses.ranges.seen import At
 from absint.cli import run
 from absint.errors import UsageError
 from absint.lattices.domains import Span

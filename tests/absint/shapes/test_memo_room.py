@@ -12,7 +12,7 @@ import pytest
 import absint
 from absint.lattices.limits import without_shortcuts
 from absint.lattices.text import arithmetic
-from absint.model.wire import read_attributes, read_tensors, read_types
+from absint.model.wire import read_attributes, read_tensors
 from absint.program import shared_prefix
 from absint.shapes.analysis import ShapeAnalysis
 from absint.shapes.memo.gc_pause import uncollected
@@ -88,7 +88,6 @@ def test_plain_ways_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     """None of the short ways is taken, and all of them are with speed on."""
     taken: set[str] = set()
     ways = {
-        "types": (read_types, "_usual"),
         "tensors": (read_tensors, "_usual"),
         "attributes": (read_attributes, "_usual"),
         "arithmetic": (arithmetic.Arithmetic, "dim"),

@@ -12,7 +12,7 @@ from onnx import TensorProto, helper
 
 import absint
 from absint.errors import AbsintError
-from absint.model.wire import read_attributes, read_graphs, read_tensors, read_types
+from absint.model.wire import read_attributes, read_tensors, read_types
 from tests.absint.model.wire.comparing import differences, parsed, read
 from tests.absint.model.wire.encodings import scrambled
 from tests.effort import examples
@@ -94,7 +94,6 @@ def test_what_models_share_is_forgotten() -> None:
         read_types._KEPT,
         read_tensors._HEADS,
         read_tensors._RESTS,
-        read_graphs._OPSETS,
     )
     content = kitchen_sink().SerializeToString()
     found = absint.analyze(content)

@@ -1,0 +1,244 @@
+"""What a rule sees of a node: its attributes, the ranges of its inputs and what these come from. What it notes of them.
+
+An end of a range of integers is an integer, so that no digit is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from math import inf, isinf
+from typing import Final, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
+
+from absint.analyses.forward import ForwardAnalysis
+from absint.analyses.queries import ElementBounds, ShapeOf
+from absint.lattices.domains import Span
+from absint.lattices.dtype import INTEGER_RANGES, DType
+from absint.lattices.records import record
+from absint.lattices.shape import Shape
+from absint.lattices.terms.expr import Dim
+from absint.lattices.value import Tensor
+from absint.program.steps import Operand
+
+Kind = Literal["overflow", "division by zero", "outside of domain", "index out of range", "saturation"]
+Certainty = Literal["never", "may", "unknown", "always"]
+D = TypeVar("D")
+
+Range = tuple[float, float]
+
+Sums = Sequence[tuple[float, float]]
+"""Sums of positive and of negative numbers, at each of some places."""
+
+ANY: Final = Span(-inf, inf, True)
+TRUTHS: Final = Span(0, 1)
+_WIDE: Final = (1 << 31) - 1
+
+
+def any_of(dtype: DType) -> Span:
+    """Every number of a type."""
+    if dtype is DType.BOOL:
+        return TRUTHS
+    found = INTEGER_RANGES.get(dtype)
+    return ANY if found is None else Span(*found)
+
+
+@runtime_checkable
+class Summed(Protocol):
+    """Ranges of weights, and what they add up to."""
+
+    def get(self, name: str, /) -> Range | None:
+        """The range of a weight, None for a name that is none."""
+        ...
+
+    def sums(self, name: str, axes: Sequence[int]) -> Sums | None:
+        """The sums of the positive and of the negative numbers along some axes; None for a value that is no weight."""
+        ...
+
+
+class Known(NamedTuple):
+    """The ranges of inputs, initialisers and constants of the main graph that are given, or read from the weights."""
+
+    given: Mapping[str, Range]
+    weights: Summed | None
+
+    def ends(self, name: str) -> Range | None:
+        """The range of this name."""
+        found = self.given.get(name)
+        return self.weights.get(name) if found is None and name and self.weights is not None else found
+
+    def sums(self, name: str, axes: Sequence[int]) -> Sums | None:
+        """The sums of a weight whose range is not given."""
+        return self.weights.sums(name, axes) if self.weights is not None and name and name not in self.given else None
+
+
+class Origin(NamedTuple):
+    """The operator that computes a value."""
+
+    operator: str
+    version: int
+    attributes: Mapping[str, object]
+    operands: Sequence[Operand]
+
+
+class At:
+    """An operator and what is known of it."""
+
+    def __init__(
+        self,
+        analysis: ForwardAnalysis[Span],
+        known: Known,
+        node: int,
+        dtype: DType,
+        ranges: Sequence[Span | None],
+        noted: list[Noted],
+    ) -> None:
+        """`dtype` is the type of the output that the rule is for. `ranges` are those of the inputs, None for one that
+        is left out. What the rule notes is added to `noted`.
+        """
+        self._analysis, self._known, self._number, self._node = analysis, known, node, analysis.nodes[node]
+        self.dtype = dtype
+        self.ranges = ranges
+        self._noted = noted
+
+    @property
+    def outputs(self) -> int:
+        """The number of outputs that the node has."""
+        return len(self._node.outputs)
+
+    def has(self, name: str) -> bool:
+        """The attribute is there."""
+        assert self._node.operation is not None
+        return name in self._node.operation.attributes
+
+    def attribute(self, name: str, default: D) -> D:
+        """An attribute; the default if it is missing or of another type."""
+        assert self._node.operation is not None
+        found = self._node.operation.attributes.get(name, default)
+        if isinstance(default, float) and isinstance(found, int):
+            found = float(found)
+        return found if isinstance(found, type(default)) else default
+
+    def operand(self, index: int) -> Operand | None:
+        """The value that an input is."""
+        operands = self._node.operands
+        return operands[index] if index < len(operands) and operands[index][0] >= 0 else None
+
+    def _value(self, index: int) -> ShapeOf:
+        operand = self.operand(index)
+        return ShapeOf() if operand is None else self._analysis.ask(ShapeOf, operand)
+
+    def shape(self, index: int) -> Shape:
+        """The shape of an input."""
+        return self._value(index).shape
+
+    def type(self, index: int) -> DType:
+        """The type of an input."""
+        return self._value(index).dtype
+
+    def integers(self, index: int) -> Sequence[int] | None:
+        """The elements of an input of integers, where all are known."""
+        value = self._value(index).value
+        elements = value.contents.elements if isinstance(value, Tensor) and value.contents is not None else None
+        found = [int(one) for one in elements or () if isinstance(one, Dim) and one.is_concrete]
+        return found if elements is not None and len(found) == len(elements) else None
+
+    def ends(self) -> Range | None:
+        """The range that is given or was read of the output, a constant."""
+        return self._known.ends(self._analysis.given_name(self._number))
+
+    # Values that inputs come from
+
+    def origin(self, operand: Operand | None) -> Origin | None:
+        """The operator of ai.onnx that computes a value; None for other values."""
+        item = None if operand is None else self._analysis.nodes[operand[0]]
+        if operand is None or item is None or item.operation is None or item.operation.body is not None or operand[1]:
+            return None
+        return Origin(item.operator, item.operation.version, item.operation.attributes, item.operands)
+
+    def bounds(self, operand: Operand) -> Range:
+        """The least and the greatest element of a value by the analysis of shapes, which knows small constants."""
+        return (-inf, inf) if operand[0] < 0 else self._analysis.ask(ElementBounds, operand).numbers
+
+    def shape_of(self, operand: Operand) -> Shape:
+        """The shape of a value."""
+        return (ShapeOf() if operand[0] < 0 else self._analysis.ask(ShapeOf, operand)).shape
+
+    def sums(self, index: int, axes: Sequence[int]) -> Sums | None:
+        """The sums of the positive and of the negative numbers of an input along some axes, if it is a weight."""
+        operand = self.operand(index)
+        while operand is not None and operand[0] >= 0 and self._known.weights is not None:
+            item = self._analysis.nodes[operand[0]]
+            if item.step is not None:
+                return None
+            if item.operation is None:
+                return self._known.sums(self._analysis.given_name(operand[0]), axes)
+            if item.operator == "Transpose":
+                rank = self.shape_of(operand).rank
+                order = item.operation.attributes.get("perm", list(reversed(range(rank or 0))))
+                if not rank or not isinstance(order, list) or not all(-rank <= axis < rank for axis in axes):
+                    return None
+                axes = [order[axis] for axis in axes]
+            elif item.operator != "Identity":
+                return None
+            operand = item.operands[0]
+        return None
+
+    def note(self, kind: Kind, found: Span, allowed: Span, *, is_fixed: bool = True) -> None:
+        """Record the range of a value and the allowed one; of a divisor, the forbidden one.
+
+        Unless it `is_fixed`, more may be allowed at some sizes.
+        """
+        ranges = [(index, span) for index, span in enumerate(self.ranges) if span is not None]
+        operands = [(span, self.type(index)) for index, span in ranges if not self._is_given(index)]
+        self._noted.append(Noted(kind, found, allowed, is_fixed, _is_known(kind, found, allowed, operands)))
+
+    def _is_given(self, index: int) -> bool:
+        """The input is one of the model or a constant, whose range is given or read."""
+        operand = self.operand(index)
+        return operand is not None and self._known.ends(self._analysis.given_name(operand[0])) is not None
+
+
+Rule = Callable[[At], Span]
+
+
+@record()
+class Noted:
+    """The range that a rule gives a value, and whether it depends on unknown sizes."""
+
+    kind: Kind
+    found: Span
+    allowed: Span
+    is_fixed: bool
+    is_known: bool
+    """The ranges that it comes from say more than their types do."""
+
+    @property
+    def certainty(self) -> Certainty:
+        found, allowed = self.found, self.allowed
+        if self.kind == "division by zero":
+            is_ruled_out, is_certain = not found.has(0), found.lo == found.hi == 0
+        else:
+            is_ruled_out = not found.is_empty and allowed.lo <= found.lo and found.hi <= allowed.hi
+            is_certain = self.is_fixed and (found.hi < allowed.lo or found.lo > allowed.hi)
+        if is_ruled_out:
+            return "unknown" if found.nan and self.kind in ("overflow", "saturation") else "never"
+        if is_certain and not found.nan:
+            return "always"
+        return "may" if self.is_fixed and self.is_known else "unknown"
+
+
+def _is_known(kind: Kind, found: Span, allowed: Span, operands: Collection[tuple[Span, DType]]) -> bool:
+    """Evidence for a fault is an end of a range that is not merely the end of a type, nor the largest size.
+
+    `operands` are those whose ranges are not given.
+    """
+    if kind == "overflow" and not any(dtype.is_float for _, dtype in operands):
+        return not any(_is_vast(span, dtype) for span, dtype in operands)
+    if kind == "division by zero":
+        return not (isinf(found.lo) and isinf(found.hi))
+    outside = [found.lo] * (found.lo < allowed.lo) + [found.hi] * (found.hi > allowed.hi)
+    return any(abs(end) < _WIDE for end in outside)
+
+
+def _is_vast(span: Span, dtype: DType) -> bool:
+    """It reaches what a size can be, or the ends of its type; small types are used to their ends."""
+    return any_of(dtype).hi >= _WIDE and (abs(span.lo) >= _WIDE or abs(span.hi) >= _WIDE)
