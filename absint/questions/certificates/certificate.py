@@ -277,15 +277,9 @@ _SIZE: Final = re.compile(r"\|%25(in\d+@\d+)\|")
 class _Reader(Query):
     """Reads a relation with a name for each size of the values in it: `in0@1`."""
 
-    def __init__(self, analysed: Analysed) -> None:
-        super().__init__(analysed)
-        self.values: list[str] = []
-
     def shape(self, name: str) -> tuple[Dim, ...]:
         dims = super().shape(name)
-        if name not in self.values:
-            self.values.append(name)
-        place = self.values.index(name)
+        place = list(self.asked).index(name)
         return tuple(expr_of(Symbol.placeholder(f"in{place}@{axis}")) for axis in range(len(dims)))
 
 
@@ -297,7 +291,7 @@ def certify_query(chain: Chain, text: str) -> bool:
     """
     reader = _Reader(chain.analysed)
     normal = chain.terms.formula(reader.relation(text).substitute(dict(chain.names)))
-    operands = [chain.analysed.operands[name] for name in reader.values]
+    operands = [chain.analysed.operands[name] for name in reader.asked]
     if normal is None or any(operand not in chain.places for operand in operands):
         return False
     formula = _SIZE.sub(r"\1", normal)

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain, islice
-from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Final
 
 from absint.errors import UsageError
 from absint.lattices.limits import DeadlineError, Limits, within
@@ -130,17 +129,10 @@ class Proving:
             return Proof(relation, Verdict.UNKNOWN, reason=decision.reason)
         if hidden := self._hidden(relation):
             return Proof(relation, Verdict.UNKNOWN, reason=f"{min(map(str, hidden.values()))} is unknown")
-        verdict, sizes, invented, reason, confirmed = self._refuted(query, relation, prover, decision, given, confirm)
-        shown: ShownBy = "" if verdict is not Verdict.REFUTED or given == "inputs" else "run" if confirmed else "rules"
-        return Proof(
-            relation,
-            verdict,
-            counterexample=sizes,
-            invented=invented,
-            reason=reason,
-            confirmed=confirmed,
-            evidence=shown,
-        )
+        found = self._refuted(query, relation, prover, decision, given, confirm)
+        if found.verdict is not Verdict.REFUTED or given == "inputs":
+            return found
+        return replace(found, evidence="run" if found.confirmed else "rules")
 
     def _by_a_run(self, query: str | Relation, relation: Relation, prover: Prover, finding: Proof) -> Proof:
         """The verdict on a relation that is not entailed, after runs at sizes that make it false."""
@@ -236,7 +228,7 @@ class Proving:
 
     def _refuted(
         self, query: str | Relation, relation: Relation, prover: Prover, decision: Decision, given: Given, confirm: bool
-    ) -> _Finding:
+    ) -> Proof:
         """A candidate refutes the relation if input sizes alone make it false, and a run at them exists.
 
         Premises beyond the model must be about input sizes too, or the run may not meet them.
@@ -252,7 +244,7 @@ class Proving:
             failure = self._executions.against(query, sizes) if confirm else ""
             confirmed = confirm and not failure
             if by_sizes and (given == "inputs" or confirmed):
-                return _Finding(Verdict.REFUTED, sizes, reason=failure, confirmed=confirmed)
+                return Proof(relation, Verdict.REFUTED, counterexample=sizes, reason=failure, confirmed=confirmed)
             if not by_sizes:
                 seen = "a run at these sizes makes it false, but " if confirmed else ""
                 reason = reason or failure or f"{seen}it rests on data-dependent sizes"
@@ -261,17 +253,19 @@ class Proving:
                 reason = reason or failure
                 continue
             if self._judge.runs(sizes):
-                return _Finding(Verdict.REFUTED, sizes)
+                return Proof(relation, Verdict.REFUTED, counterexample=sizes)
             reason = reason or f"it is not shown that these sizes run: {self._judge.why_not(sizes)}"
         if not first:
             model = {**prover.consistent.model, **decision.model}
             first = {name: model.get(name, 1) for name in self._chosen(relation, prover, given)}
             if not meets(list(prover.constraints.distinct), {**model, **first}):
-                return _Finding(Verdict.UNKNOWN, None, reason="every counterexample that was found divides by zero")
+                return Proof(relation, Verdict.UNKNOWN, reason="every counterexample that was found divides by zero")
             reason = "the query divides by zero at these sizes"
         names = {s.name: str(d) for s, d in all_names(self._analysed).items()}
         invented = {names.get(s, s): v for s, v in decision.model.items() if s not in inputs}
-        return _Finding(Verdict.NOT_ENTAILED, first, invented, reason, confirmed)
+        return Proof(
+            relation, Verdict.NOT_ENTAILED, counterexample=first, invented=invented, reason=reason, confirmed=confirmed
+        )
 
     def _is_by_sizes(self, relation: Relation, prover: Prover) -> bool:
         """The relation is about sizes of the inputs alone, and so are the premises beyond the model."""
@@ -330,14 +324,6 @@ class Proving:
             if fits(sizes):
                 seen.append(sizes)
                 yield sizes
-
-
-class _Finding(NamedTuple):
-    verdict: Verdict
-    counterexample: Mapping[str, int] | None
-    invented: Mapping[str, int] = MappingProxyType({})
-    reason: str = ""
-    confirmed: bool = False
 
 
 # Proofs about an analysed model, whose provers are kept, so that queries share their work.
