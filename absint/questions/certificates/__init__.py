@@ -8,7 +8,7 @@ single       one answer as one file
 chain        the steps of an analysis, round by round
 step         one step: what it takes and gives, and on whose word
 lemma        a lemma as a script; the most general lemma that Z3 proves
-meanings     the specification of one node over names for sizes, and that of an If
-loops        that of a Loop; what is proved of the nodes that If and Loop become
+meanings     the specification of one node over names for sizes
+control      that of an If and a Loop; what is proved of the nodes that they become
 terms        dims, relations and claims about values as terms of SMT-LIB
 """

@@ -14,8 +14,8 @@ from absint.lattices.value import BOTTOM, Value
 from absint.program.graph import Program
 from absint.program.nodes import Node
 from absint.program.steps import ABSENT, LoopExit, LoopHead, MapExit, Operand, ScanExit
+from absint.questions.certificates.control import Head, head, problem_of, takes
 from absint.questions.certificates.lemma import Goal, Problem, Proved, Proving, about, entailment
-from absint.questions.certificates.loops import Head, head, problem_of, takes
 from absint.questions.certificates.meanings import meaning
 from absint.questions.certificates.step import By, ClaimPlace, Given, Step
 from absint.questions.certificates.terms import NOTHING, Claim, LemmaClaims, Terms, symbols
