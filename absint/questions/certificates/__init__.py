@@ -1,7 +1,6 @@
 """Certificates: lemmas from which the claims about a model follow, which any solver of SMT-LIB can check.
 
-certificate  of an analysis: its steps and lemmas, the standing of each claim, manifest.json; relations asked about
-folder       the folder that it is written to
+certificate  of an analysis: its steps and lemmas, the standing of each claim, its folder; relations asked about
 check        check.py of that folder: needs nothing of absint
 single       one answer as one file
 

@@ -46,6 +46,7 @@ class Chain:
             invented(analysed.base.states), all_names(analysed), analysed.taken
         )
         """The printed names of invented symbols."""
+        self.claims = LemmaClaims(self.terms, self.names)
         self.steps: list[Step] = []
         self.premises: list[str] = []
         """The declarations and assumptions about the input symbols."""
@@ -62,9 +63,8 @@ class Chain:
 
     def run(self) -> Chain:
         """Make all steps."""
-        claims = LemmaClaims(self.terms, self.names)
         for relation in (*self.analysed.declared_premises, *self.analysed.assumptions):
-            formula = claims.relation(relation)
+            formula = self.claims.relation(relation)
             if formula is not None and formula not in self.facts:
                 self.facts[formula] = ClaimPlace(-1, len(self.premises))
                 self.premises.append(formula)
@@ -80,12 +80,12 @@ class Chain:
         """Add steps for the remainders that a round knows: they follow from what it learned of earlier ones, and its
         lemmas need them in so many words.
         """
-        claims, facts = LemmaClaims(self.terms, self.names), current.analysis.facts
-        learned = [claims.relation(item.relation) for item in current.learned] if facts.remainders else []
+        facts = current.analysis.facts
+        learned = [self.claims.relation(item.relation) for item in current.learned] if facts.remainders else []
         pool = dict.fromkeys((*self.premises, *(formula for formula in learned if formula in self.facts)))
         for symbol, known in facts.remainders.items():
             relation = eq(expr_of(symbol) % known.modulus, known.remainder).map(facts.restored)
-            formula = claims.relation(relation)
+            formula = self.claims.relation(relation)
             if formula is None or formula in self.facts:
                 continue
             lemma = partial(entailment, (), formula, self.terms.bounds)
@@ -113,8 +113,6 @@ class _Round:
         facts = current.analysis.facts
         self._restored = facts.restored if facts.originals else None
         self._originals = facts.originals
-        self._claims = LemmaClaims(chain.terms, chain.names)
-        self._values: dict[Value, Claim] = {}
         self._closing: dict[int, list[tuple[Step, list[Operand]]]] = {}
         """By the last node of a loop the step about its next trip, and what that takes."""
 
@@ -134,11 +132,7 @@ class _Round:
                 self._chain.steps.append(step._replace(takes=takes))
 
     def _claim(self, value: Value) -> Claim:
-        found = self._values.get(value)
-        if found is None:
-            whole = value.replace(self._originals) if self._originals else value
-            found = self._values[value] = self._claims.of(whole)
-        return found
+        return self._chain.claims.of(value.replace(self._originals) if self._originals else value)
 
     def _relations(self, number: int) -> Iterator[Given]:
         """The statements of the node; in later rounds those that are new."""
@@ -147,7 +141,7 @@ class _Round:
             relation = statement.relation
             for part in relation.parts if relation.op == "and" else (relation,):
                 whole = part.map(self._restored) if self._restored is not None else part
-                formula = None if whole is TRUE else self._claims.relation(whole)
+                formula = None if whole is TRUE else self._chain.claims.relation(whole)
                 if formula is not None and formula not in known and statement.role != "claimed":
                     known.add(formula)
                     yield Given(formula, statement.role, statement.reason, "rule")
