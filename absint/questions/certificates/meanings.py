@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Final, NamedTuple
 
 from absint.lattices.logic.relation import FALSE, TRUE
@@ -135,16 +136,9 @@ class Attributes(Mapping[str, Attribute]):
 class Reading(Node):
     """A node that notes which inputs its specification reads elements of."""
 
-    def __init__(
-        self,
-        operator: str,
-        version: int,
-        inputs: Sequence[Input | None],
-        attributes: Mapping[str, Attribute],
-        outputs: int,
-    ) -> None:
-        super().__init__(operator, version, inputs, attributes, outputs)
-        self.read: set[int] = set()
+    @cached_property
+    def read(self) -> set[int]:
+        return set()
 
     def elements(self, index: int) -> tuple[Term, ...] | None:
         self.read.add(index)
