@@ -334,7 +334,7 @@ def certify_query(chain: Chain, text: str) -> bool:
         if found is not None:
             asked = Given(formula, "query", text, "lemma")
             used = tuple(chain.facts[fact] for fact in found[1])
-            chain.steps.append(Step.of_query(tuple(takes), asked, found[0], used))
+            chain.steps.append(Step(text, takes=tuple(takes), relations=(asked,), lemma=found[0], facts=used))
             return True
     return False
 

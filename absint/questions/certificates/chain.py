@@ -92,9 +92,9 @@ class Chain:
             found = self.proving.least(lemma, about(pool, [formula], (), closed=True))
             if found is not None:
                 given = Given(formula, "derived", str(relation), "lemma")
-                step = Step.of_query((), given, found[0], tuple(self.facts[fact] for fact in found[1]))
+                used = tuple(self.facts[fact] for fact in found[1])
                 self.facts[formula] = ClaimPlace(len(self.steps), 0)
-                self.steps.append(step._replace(round=number))
+                self.steps.append(Step(given.reason, round=number, relations=(given,), lemma=found[0], facts=used))
 
     def claim(self, place: ClaimPlace) -> Claim:
         """The claim at a place."""
@@ -170,10 +170,10 @@ class _Round:
         by: By = "lemma" if found.lemma is not None else "model" if _is_given(node) else "rule"
         step = Step(
             str(node),
+            by,
             "" if node.operation is None else f"{node.operation.operator}-{node.operation.version}",
             node.outputs,
             self._number,
-            by,
             "" if by == "model" else found.reason,
             tuple(chain.places.get(operand) for operand in takes(node)),
             claims,
@@ -186,7 +186,8 @@ class _Round:
         )
         if closing is not None and closing.next is not None and isinstance(node.step, LoopHead):
             facts = tuple(chain.facts[fact] for fact in closing.facts)
-            after = Step.of_next_trip(step, len(chain.steps), closing.next, facts)
+            name, closes = f"{step.node}, next trip", len(chain.steps)
+            after = Step(name, round=step.round, lemma=closing.next, facts=facts, closes=closes, at=step.at)
             self._closing.setdefault(node.step.last, []).insert(0, (after, [(number, 0), *node.step.back]))
         self._add(number, node, step)
         if apart is not None:
