@@ -5,7 +5,7 @@ the length of a sequence.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
 from absint.lattices.contents import OPAQUE, Contents, Element
@@ -15,6 +15,7 @@ from absint.lattices.starred import place as place_of
 from absint.lattices.terms.expr import Dim, Expr, Unknown
 from absint.lattices.terms.normal import Real
 from absint.lattices.text.escapes import plain
+from absint.lattices.text.naming import Naming
 from absint.lattices.value import TOP, AnyTensor, Container, SequenceOf, SparseTensor, Tensor, Value
 from absint.program.nodes import Operation
 from absint.shapes.analysis import ShapeAnalysis
@@ -330,3 +331,31 @@ class Step:
         """The node, in words of the model."""
         where = f"{self.path}/" if self.path else ""
         return f"{self.operator} {where}{self.name}".rstrip()
+
+
+@dataclass(frozen=True)
+class Derived:
+    """The derivation of one number or of all of a value."""
+
+    model: str
+    """The path of the model, or a word for its origin."""
+    value: str
+    """The name of the value."""
+    path: str
+    """The subgraph or inlined function of the value; empty for the main graph."""
+    shown: Value
+    """The value itself, with printed names for invented symbols."""
+    claims: tuple[int, ...]
+    """The steps of the numbers asked for."""
+    steps: tuple[Step, ...]
+    """`steps[k].id` is k."""
+    left_out: int = 0
+    """Sources that were not followed because the limit was reached."""
+    note: str = ""
+    """The reason why there is no number to explain; empty if there is one."""
+    label: str = ""
+    """The unsound policy that the numbers are claims of; empty for a sound result."""
+    assume: tuple[Relation, ...] = ()
+    """Sizes and assumptions that the caller has given."""
+    naming: Naming = field(default_factory=Naming, repr=False, compare=False)
+    """The names of long dims."""

@@ -3,63 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from operator import attrgetter
 from typing import Final
 
-from absint.lattices.logic.relation import Relation
 from absint.lattices.text.documents import Document, Head
 from absint.lattices.text.escapes import Json, excerpt
 from absint.lattices.text.forms import ELEMENT, Key, Kind, Object, by_name, keys_of, kind_of, many, maybe
-from absint.lattices.text.naming import Names, Naming
+from absint.lattices.text.naming import Names
 from absint.lattices.text.sheets import block, lines
 from absint.lattices.value import Value
-from absint.questions.explain.derived import Kind as StepKind, Number, PlaceKind, Source, Stated, Step
+from absint.questions.explain.derived import Derived, Kind as StepKind, Number, PlaceKind, Source, Stated, Step
 from absint.questions.explain.text import text
 from absint.solution.described import described
-
-
-@dataclass(frozen=True)
-class Explanation:
-    """The derivation of one number or of all of a value. `str()` folds what passes through unchanged."""
-
-    model: str
-    """The path of the model, or a word for its origin."""
-    value: str
-    """The name of the value."""
-    path: str
-    """The subgraph or inlined function of the value; empty for the main graph."""
-    shown: Value
-    """The value itself, with printed names for invented symbols."""
-    claims: tuple[int, ...]
-    """The steps of the numbers asked for."""
-    steps: tuple[Step, ...]
-    """`steps[k].id` is k."""
-    left_out: int = 0
-    """Sources that were not followed because the limit was reached."""
-    note: str = ""
-    """The reason why there is no number to explain; empty if there is one."""
-    label: str = ""
-    """The unsound policy that the numbers are claims of; empty for a sound result."""
-    assume: tuple[Relation, ...] = ()
-    """Sizes and assumptions that the caller has given."""
-    naming: Naming = field(default_factory=Naming, repr=False, compare=False)
-    """The names of long dims."""
-
-    def to_json(self) -> str:
-        """Every step, nothing folded or cut. The form is `absint.explain/2`; dims are numbers or texts."""
-        return EXPLANATION.text(self, Names(self.naming))
-
-    def __str__(self) -> str:
-        return "\n".join(text(self))
-
-    def __repr__(self) -> str:
-        place = f"{self.path}/{self.value}" if self.path else self.value
-        return f"<Explanation of {excerpt(place)}: {len(self.steps):,} steps>"
-
-    def _repr_html_(self) -> str:
-        first, *rest = text(self)
-        return block(first, lines("derivation", "\n".join(rest)) if rest else "")
 
 
 def _attribute(value: object) -> Json:
@@ -113,7 +69,7 @@ _STEP: Final = Object[Step](
 )
 _DESCRIBED: Final = Kind[Value]({"type": "string"}, described)
 
-EXPLANATION: Final = Document[Explanation](
+EXPLANATION: Final = Document[Derived](
     "explain",
     2,
     "where a size comes from (absint explain)",
@@ -134,3 +90,23 @@ EXPLANATION: Final = Document[Explanation](
     head_of=lambda found: Head(found.model, tuple(map(str, found.assume))),
     lines=True,
 )
+
+
+@dataclass(frozen=True)
+class Explanation(Derived):
+    """The derivation of one number or of all of a value. `str()` folds what passes through unchanged."""
+
+    def to_json(self) -> str:
+        """Every step, nothing folded or cut. The form is `absint.explain/2`; dims are numbers or texts."""
+        return EXPLANATION.text(self, Names(self.naming))
+
+    def __str__(self) -> str:
+        return "\n".join(text(self))
+
+    def __repr__(self) -> str:
+        place = f"{self.path}/{self.value}" if self.path else self.value
+        return f"<Explanation of {excerpt(place)}: {len(self.steps):,} steps>"
+
+    def _repr_html_(self) -> str:
+        first, *rest = text(self)
+        return block(first, lines("derivation", "\n".join(rest)) if rest else "")

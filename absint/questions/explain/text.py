@@ -6,17 +6,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 from textwrap import wrap
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from absint.lattices.contents import Element, element_symbols
 from absint.lattices.terms.expr import MAX_DIM
 from absint.lattices.text.escapes import plain
 from absint.lattices.text.naming import Names
-from absint.questions.explain.derived import Number, Source, Stated, Step
+from absint.questions.explain.derived import Derived, Number, Source, Stated, Step
 from absint.solution.described import described
-
-if TYPE_CHECKING:
-    from absint.questions.explain.explanation import Explanation
 
 Mentioned = Number | Step | str
 """A value, a node, or the name of a node that states something."""
@@ -55,7 +52,7 @@ class _Entry:
 
 
 class _Text:
-    def __init__(self, explanation: Explanation, mention: Mention) -> None:
+    def __init__(self, explanation: Derived, mention: Mention) -> None:
         self.explanation = explanation
         self.mention = mention
         self.steps = explanation.steps
@@ -292,7 +289,7 @@ class _Text:
         return f"{where}{_cut(plain(stated[0].reason))}{more}"
 
 
-def text(explanation: Explanation, mention: Mention = lambda text, _: text) -> Iterator[str]:
+def text(explanation: Derived, mention: Mention = lambda text, _: text) -> Iterator[str]:
     """The lines of an explanation. `mention` writes each value and node that is named."""
     return _Text(explanation, mention).lines()
 
