@@ -18,7 +18,7 @@ from absint.result import Result
 from absint.shapes.sizes import Size, Sizes
 from absint.show import freezing as report
 from absint.show.text import answer
-from absint.solution.naming import about
+from absint.solution.naming import about, names_of
 
 # Sizes as onnxruntime's tools spell them: `--dim_param batch --dim_value 4`, `--input_name x --input_shape 1,3,224`.
 
@@ -119,7 +119,7 @@ def freeze(
         illegal = error
         answer(form, lambda: report.REFUSED.text(illegal, head=about(result)), lambda: report.refused(illegal))
         return NO
-    document = partial(report.document, result, found)
+    document = partial(report.FROZEN.text, found, names_of(result), about(result))
     answer(form, document, lambda: report.report(result, found), to_stderr=output == "-")
     return FINE
 
