@@ -19,24 +19,10 @@ if TYPE_CHECKING:
 
 
 INTERNAL: Final = frozenset(
-    {
-        *("again", "analysis", "analyze", "base", "continued", "cooperation", "declared_inputs"),
-        *("declared_premises", "defaults", "input_nodes", "last", "limits", "loaded", "lowered", "names"),
-        *(
-            "needed",
-            "nodes",
-            "once",
-            "operands",
-            "program",
-            "reanalyse",
-            "require_sound",
-            "rounds",
-            "scopes",
-            "states",
-            "taken",
-            "under",
-        ),
-    }
+    """
+    again analysis analyze base continued cooperation declared_inputs declared_premises defaults input_nodes last limits
+    loaded lowered names needed nodes once operands program reanalyse require_sound rounds scopes states taken under
+    """.split()  # noqa: SIM905
 )
 """What questions and jobs take from an analysis. No user needs these names, and any release may change them."""
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from absint.lattices.limits import LONG, Limits
-from absint.shapes.sizes import Sizes, exact_sizes
+from absint.shapes.sizes import Sizes
 from absint.solution.analysed import Analysed
 
 if TYPE_CHECKING:
@@ -112,11 +112,9 @@ class Copies(Analysed):
         Raises UsageError for a path that cannot be written, sizes that make no sense, and the result of an unsound
         policy.
         """
-        from absint.model.writing import check_target, write_file
-        from absint.show.page.page import page
+        from absint.show.page.page import write_page
 
-        check_target(self.origin, os.fspath(path))
-        write_file(page(self, sizes=exact_sizes(sizes or {}, self.declared_inputs)), path)
+        write_page(self, os.fspath(path), sizes or {})
 
     def view(self, height: int = 700) -> View:
         """The page of `report` in a notebook: Jupyter, VS Code and Colab show it, without an extension.

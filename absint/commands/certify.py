@@ -8,8 +8,7 @@ from absint.commands.analysis import Settings, analysed, analysis_options, check
 from absint.commands.command import FINE, UNDECIDED, Command, counted
 from absint.commands.models import models_argument
 from absint.errors import UsageError
-from absint.questions.certificates.certificate import certify as certified
-from absint.questions.certificates.folder import check_folder
+from absint.questions.certificates.certificate import certify as certified, check_folder
 from absint.shapes.sizes import Sizes
 from absint.show import certificates as report
 from absint.show.text import answer

@@ -18,6 +18,7 @@ from absint.result import Result
 from absint.shapes.sizes import Size, Sizes
 from absint.show import freezing as report
 from absint.show.text import answer
+from absint.solution.naming import about, names_of
 
 # Sizes as onnxruntime's tools spell them: `--dim_param batch --dim_value 4`, `--input_name x --input_shape 1,3,224`.
 
@@ -116,9 +117,9 @@ def freeze(
             found = result.freeze(sizes, output, load=not no_load, force=True, **options)
     except IllegalSizesError as error:
         illegal = error
-        answer(form, lambda: report.document(result, illegal), lambda: report.refused(illegal))
+        answer(form, lambda: report.REFUSED.text(illegal, head=about(result)), lambda: report.refused(illegal))
         return NO
-    document = partial(report.document, result, found)
+    document = partial(report.FROZEN.text, found, names_of(result), about(result))
     answer(form, document, lambda: report.report(result, found), to_stderr=output == "-")
     return FINE
 
@@ -127,5 +128,5 @@ def _ask(result: Result, form: str) -> int:
     """Answer which symbols must be fixed at least."""
     with status("looking for the fewest symbols"):
         found = result.fewest_symbols()
-    answer(form, lambda: report.document(result, found), lambda: report.fewest(result, found))
+    answer(form, lambda: report.FEWEST.text(found, head=about(result)), lambda: report.fewest(result, found))
     return FINE if found.choices else UNDECIDED

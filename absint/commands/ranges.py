@@ -8,7 +8,7 @@ from typing import Final
 
 import click
 
-from absint.analyses.ranges import Ranges
+from absint.analyses.ranges import Ranges, ValueRanges
 from absint.commands.analysis import Settings, analysed, analysis_options
 from absint.commands.command import FINE, NO, Command
 from absint.commands.models import models_argument, read_model
@@ -16,7 +16,7 @@ from absint.errors import UsageError
 from absint.lattices.text.nearest import did_you_mean
 from absint.model.load import Loaded
 from absint.shapes.sizes import Sizes
-from absint.show.ranges import document, report
+from absint.show.ranges import RANGES, report
 from absint.show.text import answer
 
 _NUMBER: Final = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?"
@@ -52,9 +52,9 @@ def ranges(
     """
     loaded = read_model(model)
     analysis = Ranges(loaded.weights, **_read(boxes, loaded))
-    result = analysed(loaded, settings, sizes, with_=[analysis])
-    answer(form, lambda: document(result, analysis), lambda: report(result, analysis, everything=everything))
-    return NO if any(finding.certainty == "always" for finding in analysis.findings(result)) else FINE
+    found = ValueRanges(analysed(loaded, settings, sizes, with_=[analysis]), analysis)
+    answer(form, lambda: RANGES.text(found), lambda: report(found, everything=everything))
+    return FINE if found else NO
 
 
 def _read(texts: Sequence[str], loaded: Loaded) -> dict[str, tuple[float, float]]:

@@ -10,8 +10,9 @@ from absint.commands.models import models_argument
 from absint.commands.sizes import read_places
 from absint.errors import UsageError
 from absint.shapes.sizes import Sizes
-from absint.show.rows import SERVERS, document, report, server_settings
+from absint.show.rows import ROWS, SERVERS, report, server_settings
 from absint.show.text import answer
+from absint.solution.naming import about
 
 
 @click.command(cls=Command)
@@ -59,5 +60,5 @@ def rows(
         raise UsageError(f"--format {form} is about the rows of one name: give --axis once")
     found = result.rows(*map(read_places, axes), run=not no_run)
     served = dict.fromkeys(SERVERS, lambda: server_settings(form, result, found, most))
-    answer(form, lambda: document(result, found), lambda: report(result, found), served)
+    answer(form, lambda: ROWS.text(found, head=about(result)), lambda: report(result, found), served)
     return FINE if found else NO if found.mixes else UNDECIDED

@@ -22,7 +22,7 @@ from absint.research.obligations.making import Record, counts
 from absint.research.obligations.nodes import groups
 from absint.research.obligations.ruled import Ruled, prove, ruled
 from absint.research.obligations.solving import Decide, Solvers, asked, once
-from absint.show import proved_nodes as nodes, rules as report
+from absint.show import rules as report
 from absint.show.text import answer
 from absint.solver.backend import Backend
 from absint.transfer.families import shipped
@@ -173,8 +173,8 @@ def _deciding(solver: Solvers, seconds: float) -> Iterator[Decide]:
 def _of_model(model: str, solver: Solvers, semantics: Semantics, seconds: float, form: str) -> int:
     result = analysed(model, Settings(semantics=semantics))
     with counted("nodes") as advance, _deciding(solver, seconds) as decide:
-        found = nodes.Proved(result, groups(result, decide, advance), solver)
-    answer(form, lambda: nodes.PROVED_NODES.text(found), lambda: nodes.report(found))
+        found = report.Proved(result, groups(result, decide, advance), solver)
+    answer(form, lambda: report.PROVED_NODES.text(found), lambda: report.nodes_report(found))
     if found.states["refuted"]:
         return NO
     return UNDECIDED if found.states["undecided"] or found.states["not compared"] else FINE

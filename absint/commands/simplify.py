@@ -17,6 +17,7 @@ from absint.model.writing import check_target
 from absint.shapes.sizes import Sizes
 from absint.show import simplifying as report
 from absint.show.text import answer
+from absint.solution.naming import about
 
 
 @click.command(cls=Command)
@@ -68,5 +69,10 @@ def simplify(
     showed = runs_of_both(result, output) if runs and not found.weights_elsewhere else Runs((), 0, ())
     of_runs = report.of_runs(showed, found.weights_elsewhere) if runs else ()
     parts = report.report(result, found, details=details)
-    answer(form, lambda: report.document(result, found), lambda: (*parts, *of_runs), to_stderr=output == "-")
+    answer(
+        form,
+        lambda: report.SIMPLIFIED.text(found, head=about(result)),
+        lambda: (*parts, *of_runs),
+        to_stderr=output == "-",
+    )
     return NO if showed.differences else FINE

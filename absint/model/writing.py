@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final, TypeAlias
 
 from absint.errors import UsageError
+from absint.lattices.text.nearest import bounded
 from absint.model.early_copies import EarlyCopy
 from absint.model.opening import Opened
 from absint.model.protos import holders
@@ -73,6 +74,17 @@ def write_file(text: str, target: str | os.PathLike[str]) -> None:
 def write_bytes(content: bytes, target: str | os.PathLike[str]) -> None:
     """As `write_file`, what is no text."""
     _write(lambda file, _: file.write(content), target)
+
+
+def check_folder(folder: str | os.PathLike[str], is_ours: Callable[[Path], bool], what: str) -> None:
+    """Raises UsageError for a file, and for a folder with something in it that is not `what`."""
+    root, name = Path(folder), bounded(os.fspath(folder))
+    if not os.fspath(folder):
+        raise UsageError("-o is empty: name a folder")
+    if root.exists() and not root.is_dir():
+        raise UsageError(f"{name} is a file: name a folder")
+    if root.is_dir() and any(root.iterdir()) and not is_ours(root):
+        raise UsageError(f"{name} is not empty and holds no {what}: name another folder")
 
 
 def write_files(folder: str | os.PathLike[str], contents: Mapping[str, str | bytes]) -> int:

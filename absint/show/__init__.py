@@ -4,10 +4,8 @@ schemas        the JSON Schemas of all documents
 summary        rows and totals of an analysis, and histories of values; text and document render them
 study          the table of a study
 contracts      the contract of a model, and its constraints for other tools
-feeds, classes, costs, devices, ranges, policies, rules, proved_nodes, freezing,
-dynamizing, simplifying, certificates, rows, audit, lint
-               answers of the other commands
+feeds, classes, costs, devices, ranges, policies, rules, freezing, dynamizing, simplifying, certificates, rows, audit,
+lint           answers of the other commands
 page/          an HTML file about a result
 site/          a page that runs absint in the browser
-files          files that are written as a whole
 """

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from itertools import groupby
-from typing import Final, NamedTuple
+from typing import Final
 
 from absint.jobs.auditing import Audit, Judged, Judgement, Place
 from absint.lattices.text.documents import Document
@@ -117,23 +117,16 @@ AUDIT: Final = Document[Sequence[Audit]](
 # SARIF
 
 
-class _Rule(NamedTuple):
-    """A rule in the words of SARIF: one for each judgement."""
-
-    id: str
-    text: str
-    kind: str
-    level: str
-
-
 _RULES: Final = {
-    judgement: _Rule(f"shape-claim-{judgement.value.replace(' ', '-')}", f"A claim about a shape {what}.", kind, level)
-    for judgement, (what, kind, level) in {
-        Judgement.REFUTED: ("that some run makes false", "fail", "error"),
-        Judgement.NOT_ENTAILED: ("that may be false, though no run has shown it", "review", "none"),
-        Judgement.UNPROVED: ("that was not decided", "open", "none"),
-    }.items()
+    Judgement.REFUTED: ("that some run makes false", "fail", "error"),
+    Judgement.NOT_ENTAILED: ("that may be false, though no run has shown it", "review", "none"),
+    Judgement.UNPROVED: ("that was not decided", "open", "none"),
 }
+"""The rule for each judgement in the words of SARIF: the claim, its kind, and its level."""
+
+
+def _code(judgement: Judgement) -> str:
+    return f"shape-claim-{judgement.value.replace(' ', '-')}"
 
 
 def sarif(result: Result, audits: Sequence[Audit]) -> str:
@@ -149,12 +142,12 @@ def _run(result: Result, audit: Audit) -> Json:
         "tool": driver(
             [
                 {
-                    "id": rule.id,
-                    "name": "".join(part.capitalize() for part in rule.id.split("-")),
-                    "shortDescription": {"text": rule.text},
-                    "defaultConfiguration": {"level": rule.level},
+                    "id": _code(judgement),
+                    "name": "".join(part.capitalize() for part in _code(judgement).split("-")),
+                    "shortDescription": {"text": f"A claim about a shape {what}."},
+                    "defaultConfiguration": {"level": level},
                 }
-                for rule in _RULES.values()
+                for judgement, (what, _, level) in _RULES.items()
             ]
         ),
         "automationDetails": {"id": f"absint-audit/{audit.source}"},
@@ -169,14 +162,14 @@ def _run(result: Result, audit: Audit) -> Json:
 
 
 def _result(result: Result, audit: Audit, item: Judged) -> Json:
-    judged = _RULES[item.judgement]
+    _, kind, level = _RULES[item.judgement]
     at = "" if item.counterexample is None else format_sizes(item.counterexample)
     text = f"{audit.source} says {item.relation}: {item.judgement.value}" + (f" at {at}" if at else "")
     return {
-        "ruleId": judged.id,
+        "ruleId": _code(item.judgement),
         "ruleIndex": list(_RULES).index(item.judgement),
-        "kind": judged.kind,
-        "level": judged.level,
+        "kind": kind,
+        "level": level,
         "message": {"text": "; ".join([text, *item.because])},
         "locations": [
             {

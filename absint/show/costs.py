@@ -34,10 +34,6 @@ from absint.solution.naming import about, names_of
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from absint.questions.costs.cost import Cost
-    from absint.questions.costs.memory import Memory
-    from absint.result import Result
-
 
 def report(result: Result, cost: Cost, memory: Memory, top: int, by: Quantity) -> Sheet:
     """What `absint cost` prints."""

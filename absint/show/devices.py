@@ -9,11 +9,9 @@ from typing import Final
 from absint.analyses.devices import Copy, Devices, Placement, Side
 from absint.lattices.text.documents import Document
 from absint.lattices.text.forms import AMOUNT, Key, Object, kind_of, many, maybe, one_of
-from absint.lattices.text.sheets import Line, Part, Table, plural
+from absint.lattices.text.sheets import Line, Part, Table
 from absint.result import Result
-from absint.show.text import assumed
-
-_SHOWN: Final = 20
+from absint.show.text import assumed, cut
 
 
 def report(result: Result, found: Devices, *, everything: bool = False) -> Iterator[Part]:
@@ -26,11 +24,8 @@ def report(result: Result, found: Devices, *, everything: bool = False) -> Itera
         operators.setdefault(reason, []).append(f"{count:,} {operator}")
     yield Table("on the host", [(reason, ", ".join(names)) for reason, names in operators.items()])
     for to, title in (("host", "copied to the host"), ("device", "copied to the device")):
-        copies = [copy for copy in found.copies if copy.to == to]
-        shown = copies if everything else copies[:_SHOWN]
-        rows: list[tuple[str, ...]] = [(copy.value, _copied(copy)) for copy in shown]
-        left = len(copies) - len(shown)
-        yield Table(title, rows + ([(f"and {left:,} more {plural('value', left)} (all: --all)",)] if left else []))
+        copies = [(copy.value, _copied(copy)) for copy in found.copies if copy.to == to]
+        yield Table(title, cut(copies, "value", everything=everything))
     if everything:
         yield Table("nodes", [(p.node, ": ".join(filter(None, (p.side, p.reason)))) for p in found.placements])
 

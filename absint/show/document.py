@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 from absint.diagnostics import Diagnostic, Severity
@@ -14,6 +15,7 @@ from absint.lattices.text.forms import (
     DIM,
     ELEMENT,
     SIZES,
+    Filled,
     Key,
     Kind,
     Object,
@@ -177,6 +179,9 @@ _TRACED: Final = Object[Traced](
     Key("changes", many(Object[Change](Key("visit", int), VALUE.spread(_value)))),
 )
 _TALLY: Final = Object[Tally](Key("runs", int, of=lambda tally: tally.count), Key("seconds", float))
+_ROW: Final = Object[Row](
+    Key("path", str), Key("name", str), Key("operator", str), Key("node", str), VALUE.spread(_value)
+)
 _TIMINGS: Final = Object[Timings](
     Key("seconds", by_name(float), of=lambda found: {name: tally.seconds for name, tally in found.phases.items()}),
     Key("visits", int),
@@ -186,84 +191,56 @@ _TIMINGS: Final = Object[Timings](
 )
 
 
-def _timings(told: _Report) -> Timings:
-    assert told.timings is not None
-    return told.timings
-
-
-ANALYZE: Final = Document[_Report](
-    "analyze",
-    2,
-    "what an analysis found (absint analyze)",
-    Key("can_run", bool, "false if some node must fail in every run", lambda told: told.result.can_run),
-    Key(
-        "policy",
-        Object(Key("name", str), Key("sound", bool), Key("summary", str)),
-        "the unification policy",
-        lambda told: told.result.policy,
-    ),
-    Key("symbols", many(str), "the sizes of the inputs", lambda told: told.result.symbols),
+_RESULT: Final = Object[Result](
+    Key("can_run", bool, "false if some node must fail in every run"),
+    Key("policy", Object(Key("name", str), Key("sound", bool), Key("summary", str)), "the unification policy"),
+    Key("symbols", many(str), "the sizes of the inputs"),
     Key(
         "elements",
         many(_ELEMENT),
         "elements of small inputs that sizes depend on",
-        lambda told: told.result.elements.values(),
+        lambda result: result.elements.values(),
     ),
     Key(
         "fresh_symbols",
         many(_FRESH),
         "symbols for numbers that have no expression over the symbols of the inputs, in order of appearance",
-        lambda told: told.result.fresh_symbols,
     ),
-    Key("inputs", many(_PORT), of=lambda told: [_Port(name, told.result[name]) for name in told.result.inputs]),
+    Key("inputs", many(_PORT), of=lambda result: [_Port(name, result[name]) for name in result.inputs]),
     Key(
         "outputs",
         many(_PORT),
-        of=lambda told: [_Port(n, told.result.values[n]) for n in told.result.outputs if n in told.result.values],
+        of=lambda result: [_Port(n, result.values[n]) for n in result.outputs if n in result.values],
     ),
-    Key(
-        "values",
-        many(
-            Object[Row](
-                Key("path", str), Key("name", str), Key("operator", str), Key("node", str), VALUE.spread(_value)
-            )
-        ),
-        "computed values, those of subgraphs too",
-        lambda told: computed(told.result),
-    ),
-    Key("totals", _TOTALS, of=lambda told: totals(told.result)),
-    Key("operators_without_rule", by_name(int), "how many nodes have one", lambda told: told.result.unruled),
-    Key("operators_inferred_by_schema", by_name(int), "how many nodes have one", lambda told: told.result.inferred),
-    Key("diagnostics", many(_DIAGNOSTIC), of=lambda told: told.result.diagnostics),
+    Key("values", many(_ROW), "computed values, those of subgraphs too", computed),
+    Key("totals", _TOTALS, of=totals),
+    Key("operators_without_rule", by_name(int), "how many nodes have one", lambda result: result.unruled),
+    Key("operators_inferred_by_schema", by_name(int), "how many nodes have one", lambda result: result.inferred),
+    Key("diagnostics", many(_DIAGNOSTIC)),
     Key(
         "trusted",
         many(_TRUSTED),
         "with `--trust`: declarations that are taken on trust, since they say more than the analysis knows",
-        lambda told: told.result.trusted,
     ),
     Key(
         "assuming",
         many(CONSTRAINT),
         "numeric premises that claims rest on, and trusted dims",
-        lambda told: told.result.premises,
+        lambda result: result.premises,
     ),
-    Key(
-        "label",
-        str,
-        "the unsound policy; left out for a sound one",
-        lambda told: told.result.policy.label,
-        lambda told: not told.result.policy.sound,
-    ),
-    Key(
-        "claims",
-        many(Object[Claimed](*keys_of(Claimed))),
-        "what an unsound policy takes for granted",
-        lambda told: told.result.claims,
-        lambda told: not told.result.policy.sound,
-    ),
-    Key("missing", by_name(many(str)), "with `--require`: what is missing", when=lambda told: told.missing),
-    Key("trace", many(_TRACED), "with `--trace`: each visit that changes a value", when=lambda told: told.trace),
-    Key("timings", _TIMINGS, "with `--timings`", _timings, when=lambda told: told.timings is not None),
+    Object[Result](
+        Key("label", str, "the unsound policy; left out for a sound one", lambda result: result.policy.label),
+        Key("claims", many(Object[Claimed](*keys_of(Claimed))), "what an unsound policy takes for granted"),
+    ).spread(lambda result: result, lambda result: not result.policy.sound),
+)
+ANALYZE: Final = Document[_Report](
+    "analyze",
+    2,
+    "what an analysis found (absint analyze)",
+    _RESULT.spread(attrgetter("result")),
+    Filled("missing", by_name(many(str)), "with `--require`: what is missing"),
+    Filled("trace", many(_TRACED), "with `--trace`: each visit that changes a value"),
+    Key("timings", _TIMINGS, "with `--timings`", when=lambda report: report.timings is not None),
     lines=True,
 )
 

@@ -16,7 +16,7 @@ from absint.questions.sizes.neighbours import NEIGHBOURS
 from absint.questions.sizes.outcomes import FAILURE, failed, failing
 from absint.result import Result
 from absint.show.text import weights_note
-from absint.solution.naming import about, brief, names_of
+from absint.solution.naming import brief, names_of
 from absint.solver.constraints import DOUBT
 from absint.solver.contracts.contract import Clause
 
@@ -198,11 +198,3 @@ FEWEST: Final = Document[Fewest](
     Key("reason", str, "why fewer symbols may be enough"),
     defines=False,
 )
-
-
-def document(result: Result, found: Frozen | Fewest | IllegalSizesError) -> str:
-    """As a JSON object, schema `absint.freeze/2`."""
-    head = about(result)
-    if isinstance(found, Frozen):
-        return FROZEN.text(found, names_of(result), head)
-    return FEWEST.text(found, head=head) if isinstance(found, Fewest) else REFUSED.text(found, head=head)

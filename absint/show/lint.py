@@ -148,7 +148,11 @@ def sarif(result: LintResult) -> str:
     """The log with one run."""
     artifacts: list[Json] = [{"location": {"uri": uri_of(file.path)}} for file in result.files]
     codes = list(dict.fromkeys([*RULES, *(item.code for item in result.findings)]))
-    results: list[Json] = [item for index, file in enumerate(result.files) for item in _results(file, index, codes)]
+    results: list[Json] = [
+        _result(file, index, item, mark, codes)
+        for index, file in enumerate(result.files)
+        for item, mark in zip(file.findings, fingerprints(file.findings), strict=True)
+    ]
     return log(
         [
             {
@@ -178,11 +182,6 @@ def _rule(code: str) -> Json:
             "problem.severity": "recommendation" if rule.severity is Severity.INFO else rule.severity.value,
         },
     }
-
-
-def _results(file: FileReport, index: int, codes: list[str]) -> list[Json]:
-    marks = fingerprints(file.findings)
-    return [_result(file, index, item, mark, codes) for item, mark in zip(file.findings, marks, strict=True)]
 
 
 def _result(file: FileReport, index: int, item: Finding, mark: str, codes: list[str]) -> Json:

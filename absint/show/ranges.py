@@ -3,46 +3,39 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from math import isinf
-from operator import attrgetter
-from typing import Final, NamedTuple
+from operator import itemgetter
+from typing import Final
 
-from absint.analyses.ranges import RangeFinding, Ranges
-from absint.analyses.ranges.findings import TITLES
+from absint.analyses.ranges import RangeFinding, ValueRanges
+from absint.analyses.ranges.findings import DOMAIN, TITLES
 from absint.analyses.ranges.seen import Certainty, Kind
 from absint.lattices.domains import Span
 from absint.lattices.text.documents import Document
 from absint.lattices.text.forms import Key, Object, kind_of, many, maybe
-from absint.lattices.text.sheets import Line, Part, Table, plural
-from absint.result import Result
-from absint.show.text import assumed
+from absint.lattices.text.sheets import Line, Part, Table
+from absint.show.text import assumed, cut
 from absint.solution.naming import about
 
-_SHOWN: Final = 20
 
-
-def report(result: Result, analysis: Ranges, *, everything: bool = False) -> Iterator[Part]:
+def report(found: ValueRanges, *, everything: bool = False) -> Iterator[Part]:
     """The counts of faults, the ranges of the outputs, and the findings, certain ones first."""
-    findings = analysis.findings(result)
+    findings, result = found.findings, found.result
     counts = Counter(finding.certainty for finding in findings)
     total = ", ".join(f"{counts[certainty]} {title}" for certainty, title in TITLES.items())
     yield Line(f"{result.origin}: what can go wrong: {total}")
     yield from assumed(result)
-    values = result.found_by(analysis)
+    values = found.values
     outputs = values if everything else {name: values[name] for name in result.outputs if name in values}
     yield Table(
         "values" if everything else "outputs",
-        [(name, analysis.domain.text(span)) for name, span in outputs.items()] or [("",)],
+        [(name, DOMAIN.text(span)) for name, span in outputs.items()] or [("",)],
     )
     shown: tuple[Certainty, ...] = tuple(TITLES) if everything else ("always", "may")
     for certainty in shown:
-        group = [finding for finding in findings if finding.certainty == certainty]
-        listed = group if everything else group[:_SHOWN]
-        rows: list[tuple[str, ...]] = [(one.node, f"{one.kind}: {one.grounds}") for one in listed]
-        left = len(group) - len(listed)
-        more: list[tuple[str, ...]] = [(f"and {left:,} more {plural('node', left)} (all: --all)",)] if left else []
-        yield Table(TITLES[certainty], rows + more)
+        rows = [(one.node, f"{one.kind}: {one.grounds}") for one in findings if one.certainty == certainty]
+        yield Table(TITLES[certainty], cut(rows, "node", everything=everything))
     if counts["unknown"] and not everything:
         yield from (Line(""), Line(_HINT, "dim"))
 
@@ -61,23 +54,18 @@ _SPAN: Final = Object[Span](
 )
 
 
-class _Value(NamedTuple):
-    value: str
-    span: Span
-
-
-class _Found(NamedTuple):
-    values: list[_Value]
-    findings: Sequence[RangeFinding]
-
-
-RANGES: Final = Document[_Found](
+RANGES: Final = Document[ValueRanges](
     "ranges",
     1,
     "ranges of values and what can go wrong (absint ranges)",
     Key(
         "values",
-        many(Object[_Value](Key("value", str, "its name, in a body with its path"), _SPAN.spread(attrgetter("span")))),
+        many(
+            Object[tuple[str, Span]](
+                Key("value", str, "its name, in a body with its path", itemgetter(0)), _SPAN.spread(itemgetter(1))
+            )
+        ),
+        of=lambda found: found.values.items(),
     ),
     Key(
         "findings",
@@ -92,10 +80,5 @@ RANGES: Final = Document[_Found](
         ),
     ),
     defines=False,
+    head_of=lambda found: about(found.result),
 )
-
-
-def document(result: Result, analysis: Ranges) -> str:
-    """The ranges as JSON."""
-    values = [_Value(name, span) for name, span in result.found_by(analysis).items()]
-    return RANGES.text(_Found(values, analysis.findings(result)), head=about(result))

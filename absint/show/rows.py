@@ -16,7 +16,6 @@ from absint.questions.rows.evidence import InputAxis, Meeting, Witness
 from absint.questions.sizes.contracts import SymbolFacts
 from absint.result import Result
 from absint.show.text import assumed
-from absint.solution.naming import about
 
 _MOST: Final = 10
 """Outputs that are told one by one."""
@@ -179,8 +178,3 @@ ROWS: Final = Document[Rows](
     *_KEYS,
     Key("others", many(Object[Rows](*_KEYS)), "the same for each further --axis"),
 )
-
-
-def document(result: Result, found: Rows) -> str:
-    """The rows as JSON."""
-    return ROWS.text(found, head=about(result))

@@ -1,4 +1,4 @@
-"""The rules of operators and what is proved of them, as text and as JSON."""
+"""The rules of operators and what is proved of them, and of the nodes of a model, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ from typing import Final, NamedTuple
 
 from absint.lattices.text.documents import Document
 from absint.lattices.text.forms import COUNT, Key, Kind, Object, by_name, keys_of, many, one_of, tally
-from absint.lattices.text.sheets import Line, Part, Table
+from absint.lattices.text.sheets import Line, Part, Table, plural
 from absint.research.obligations import solving
 from absint.research.obligations.making import Decided, Record, counts, distinct, status
+from absint.research.obligations.nodes import STATES, Group, State
 from absint.research.obligations.ruled import Ruled
 from absint.research.obligations.solving import Decision, Gap, Obligation, Verdict
+from absint.solution.analysed import Analysed
+from absint.solution.naming import about
 
 Records = Mapping[Ruled, tuple[Record, ...]]
 
@@ -79,11 +82,13 @@ def _row(item: Ruled, records: Sequence[Record] | None, room: int) -> str:
 
 def _decided(records: Sequence[Record], verdict: str) -> Iterator[str]:
     for record in records:
-        for item in record.decided:
-            if item.verdict == verdict:
-                at = f"; not at {item.sizes}" if item.sizes else ""
-                found = item.obligation
-                yield f"{_place(record)} {found.instance}: {found.kind}: {found.claim}{at}"
+        for item in _with([record], verdict):
+            yield f"{_place(record)} {item.obligation.instance}: {_claimed(item)}"
+
+
+def _claimed(item: Decided) -> str:
+    at = f"; not at {item.sizes}" if item.sizes else ""
+    return f"{item.obligation.kind}: {item.obligation.claim}{at}"
 
 
 def _open(records: Sequence[Record]) -> Iterator[str]:
@@ -120,7 +125,7 @@ def _summary(found: Sequence[Ruled], records: Records | None) -> str:
 
 
 def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    return f"{number:,} {plural(noun, number)}"
 
 
 class Ruling(NamedTuple):
@@ -150,8 +155,8 @@ def _decisions(records: Sequence[Record]) -> Iterator[Decision]:
     return (decision for record in records for item in record.decided for decision in item.decisions)
 
 
-def _with(records: Sequence[Record], verdict: Verdict) -> Iterator[Decided]:
-    return (item for record in records for item in record.decided if item.verdict == verdict)
+def _with(found: Sequence[Record | Group], verdict: str) -> Iterator[Decided]:
+    return (item for each in found for item in each.decided if item.verdict == verdict)
 
 
 def _verdict(aspect: str, says: str) -> Key[Sequence[Record]]:
@@ -227,4 +232,103 @@ RULES: Final = Document[Ruling](
     ),
     head=(),
     defines=False,
+)
+
+
+# What is proved of the nodes of one model.
+
+
+class Proved(NamedTuple):
+    """A model, and its nodes by instance."""
+
+    analysed: Analysed
+    groups: Sequence[Group]
+    solver: str
+
+    @property
+    def states(self) -> Counter[State]:
+        """How many nodes have each state."""
+        found: Counter[State] = Counter()
+        for group in self.groups:
+            found[group.state] += len(group.nodes)
+        return found
+
+    @property
+    def obligations(self) -> Counter[str]:
+        """The number of different scripts with each verdict."""
+        scripts = {item.obligation.script: item.verdict for group in self.groups for item in group.decided}
+        return Counter(scripts.values())
+
+
+def nodes_report(found: Proved) -> Iterator[Part]:
+    """How many nodes have each state, and all that is not proved, by reason."""
+    states, total = found.states, found.states.total()
+    yield Line(f"{found.analysed.origin}: {_counted(total, 'node')}, {len(found.groups):,} different", "bold")
+    yield Table("", [(f"  {state}", f"{states[state]:,}") for state in STATES if states[state] or state == "proved"])
+    for state in STATES[1:]:
+        yield Table(state, list(_group_rows(found.groups, state)))
+    numbers = ", ".join(f"{found.obligations[verdict]:,} {verdict}" for verdict in VERDICTS)
+    yield Line("")
+    yield Line(f"of {found.obligations.total():,} distinct obligations {numbers}")
+
+
+def _group_rows(groups: Sequence[Group], state: State) -> Iterator[tuple[str, str]]:
+    """Operator and nodes, and the reason; groups with the same reason share a row."""
+    nodes: dict[tuple[str, str], list[str]] = {}
+    for group in groups:
+        for reason in _reasons(group) if group.state == state else ():
+            nodes.setdefault((_operator(group), reason), []).extend(group.nodes)
+    for (operator, reason), names in nodes.items():
+        more = len(set(names)) - 1
+        others = f" and {more:,} more" if more else ""
+        yield f"  {operator}: {names[0]}{others}", reason
+
+
+def _operator(group: Group) -> str:
+    return f"{group.domain}::{group.operator}" if group.domain else f"{group.operator}-{group.version}"
+
+
+def _reasons(group: Group) -> Iterator[str]:
+    if group.record is None:
+        yield group.reason
+    elif group.state == "open":
+        yield from dict.fromkeys(gap.reason for gap in group.record.gaps)
+    yield from (_claimed(item) for item in group.decided if item.verdict == group.state)
+
+
+_GROUP: Final = Object[Group](
+    Key("operator", str),
+    Key("domain", str),
+    Key("version", int, "the opset that introduced or last changed the operator"),
+    Key("instance", str, "inputs and attributes; names stand for any size, or of elements alone for any integer"),
+    Key("nodes", many(str), "those that are this instance"),
+    Key("state", one_of(*STATES), "the worst of what is found"),
+    Key("reason", str, "why they are not compared; empty if they are"),
+    Key("refuted", many(CLAIM), of=lambda group: _with([group], "refuted")),
+    Key("undecided", many(CLAIM), of=lambda group: _with([group], "undecided")),
+    Key(
+        "open",
+        many(str),
+        "what the rule leaves open",
+        lambda group: [] if group.record is None else [gap.reason for gap in group.record.gaps],
+    ),
+)
+PROVED_NODES: Final = Document[Proved](
+    "proved-nodes",
+    1,
+    "what is proved of the rules of a model's nodes (absint rules MODEL --prove)",
+    Key("solver", one_of("auto", "z3", "cvc5", "both"), "who decided the obligations"),
+    Key(
+        "states",
+        tally(
+            STATES,
+            proved="all that the rule says is proved",
+            open="so it is, and the rule leaves something open",
+        ),
+        "nodes with each state",
+    ),
+    Key("distinct", tally(VERDICTS), "different obligations, by verdict", lambda found: found.obligations),
+    Key("instances", many(_GROUP), "nodes that are the same but for names and sizes, once", lambda found: found.groups),
+    defines=False,
+    head_of=lambda found: about(found.analysed),
 )

@@ -37,7 +37,7 @@ _DOCUMENTS: Final[Mapping[str, str]] = {
     "policies": "absint.show.policies:DOCUMENT",
     "profile": "absint.jobs.profiles.profile:PROFILE",
     "prove": "absint.questions.proofs.proof:PROVE",
-    "proved-nodes": "absint.show.proved_nodes:PROVED_NODES",
+    "proved-nodes": "absint.show.rules:PROVED_NODES",
     "queries": "absint.research.study.smtlib_export:QUERIES",
     "ranges": "absint.show.ranges:RANGES",
     "rows": "absint.show.rows:ROWS",

@@ -11,7 +11,6 @@ from absint.lattices.text.documents import Document
 from absint.lattices.text.forms import Key, by_name, many
 from absint.lattices.text.sheets import Line, Part, Table, listed, plural
 from absint.result import Result
-from absint.solution.naming import about
 
 
 def report(result: Result, found: Simplified, *, details: bool = False) -> Iterator[Part]:
@@ -73,8 +72,3 @@ SIMPLIFIED: Final = Document[Simplified](
     Key("unchecked", str, "why it is not known whether the copy loads; empty if it does wherever the model does"),
     defines=False,
 )
-
-
-def document(result: Result, found: Simplified) -> str:
-    """As a JSON object, schema `absint.simplify/1`."""
-    return SIMPLIFIED.text(found, head=about(result))

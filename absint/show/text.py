@@ -46,6 +46,7 @@ SHOWN_MISSING: Final = 20
 SHOWN_FIRST: Final = 5
 SHOWN_ALIKE: Final = 3
 _ALIKE: Final = 8
+_SHOWN_ROWS: Final = 20
 _STYLES: Final = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO: "dim"}
 
 
@@ -165,6 +166,12 @@ def assumed(analysed: Analysed, more: Sequence[str] = ()) -> list[Line]:
     """The sizes and relations that the caller has given, and the runs; nothing without any."""
     given = ", ".join(map(str, (*analysed.assumptions, *more)))
     return [*runs_alone(analysed.semantics), *([Line(f"assuming {given}")] if given else [])]
+
+
+def cut(rows: Sequence[tuple[str, ...]], word: str, *, everything: bool) -> Sequence[tuple[str, ...]]:
+    """The first rows, and the number of those that `--all` shows beside them."""
+    left = 0 if everything else max(len(rows) - _SHOWN_ROWS, 0)
+    return [*rows[:_SHOWN_ROWS], (f"and {left:,} more {plural(word, left)} (all: --all)",)] if left else rows
 
 
 def weights_note(files: Sequence[str], target: str, way_out: str = "") -> Iterator[Line]:

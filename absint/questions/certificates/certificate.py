@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections import Counter
@@ -28,9 +29,9 @@ from absint.lattices.text.forms import (
     maybe,
     one_of,
 )
+from absint.model import writing
 from absint.questions.certificates.chain import Chain
 from absint.questions.certificates.check import Asked, OpenError, Tree, parsed, printed
-from absint.questions.certificates.folder import MANIFEST, write_folder
 from absint.questions.certificates.lemma import Lemma, Proving, about, entailment
 from absint.questions.certificates.step import By, ClaimPlace, Given, Step
 from absint.questions.certificates.terms import Claim, symbols
@@ -158,16 +159,40 @@ class Certificate:
         return Counter(found)
 
     def write(self, folder: str | os.PathLike[str]) -> int:
-        """Write manifest.json, check.py and the lemmas to a folder; the number of bytes.
+        """Write manifest.json, check.py and the lemmas to a folder, and remove older lemmas; the number of bytes.
 
-        Raises UsageError for a file, and for a folder with something in it that is no certificate.
+        The manifest comes last, so that a folder which is not complete does not check, and an older certificate stays
+        whole if there is no room for the new one. Raises UsageError for a file, for a folder with something in it that
+        is no certificate, and for what cannot be written.
         """
-        texts = {MANIFEST: self.manifest(), "check.py": Path(__file__).with_name("check.py").read_text("utf-8")}
-        return write_folder(folder, texts, {f"{name}.smt2": lemma.script for name, lemma in self.lemmas.items()})
+        check_folder(folder)
+        files = {f"{_LEMMAS}/{name}.smt2": lemma.script for name, lemma in self.lemmas.items()}
+        files |= {"check.py": Path(__file__).with_name("check.py").read_text("utf-8"), _MANIFEST: self.manifest()}
+        size = writing.write_files(folder, files)
+        for old in (Path(folder) / _LEMMAS).glob("*.smt2"):
+            if f"{_LEMMAS}/{old.name}" not in files:
+                old.unlink()
+        return size
 
     def manifest(self) -> str:
         """The document that names all steps and lemmas, as JSON with one line for each step."""
         return CERTIFICATE.text(self) + "\n"
+
+
+_MANIFEST: Final = "manifest.json"
+_LEMMAS: Final = "lemmas"
+
+
+def check_folder(folder: str | os.PathLike[str]) -> None:
+    """Raises UsageError for a file, and for a folder with something in it that is no certificate."""
+    writing.check_folder(folder, _is_certificate, "certificate")
+
+
+def _is_certificate(root: Path) -> bool:
+    with suppress(OSError, ValueError, AttributeError):
+        found = json.loads((root / _MANIFEST).read_text("utf-8"))
+        return str(found.get("schema")).startswith("absint.certificate/")
+    return False
 
 
 def file_of(lemma: Lemma) -> str:
@@ -277,15 +302,9 @@ _SIZE: Final = re.compile(r"\|%25(in\d+@\d+)\|")
 class _Reader(Query):
     """Reads a relation with a name for each size of the values in it: `in0@1`."""
 
-    def __init__(self, analysed: Analysed) -> None:
-        super().__init__(analysed)
-        self.values: list[str] = []
-
     def shape(self, name: str) -> tuple[Dim, ...]:
         dims = super().shape(name)
-        if name not in self.values:
-            self.values.append(name)
-        place = self.values.index(name)
+        place = list(self.asked).index(name)
         return tuple(expr_of(Symbol.placeholder(f"in{place}@{axis}")) for axis in range(len(dims)))
 
 
@@ -297,7 +316,7 @@ def certify_query(chain: Chain, text: str) -> bool:
     """
     reader = _Reader(chain.analysed)
     normal = chain.terms.formula(reader.relation(text).substitute(dict(chain.names)))
-    operands = [chain.analysed.operands[name] for name in reader.values]
+    operands = [chain.analysed.operands[name] for name in reader.asked]
     if normal is None or any(operand not in chain.places for operand in operands):
         return False
     formula = _SIZE.sub(r"\1", normal)
@@ -315,7 +334,7 @@ def certify_query(chain: Chain, text: str) -> bool:
         if found is not None:
             asked = Given(formula, "query", text, "lemma")
             used = tuple(chain.facts[fact] for fact in found[1])
-            chain.steps.append(Step.of_query(tuple(takes), asked, found[0], used))
+            chain.steps.append(Step(text, takes=tuple(takes), relations=(asked,), lemma=found[0], facts=used))
             return True
     return False
 

@@ -14,8 +14,8 @@ from absint.lattices.value import BOTTOM, Value
 from absint.program.graph import Program
 from absint.program.nodes import Node
 from absint.program.steps import ABSENT, LoopExit, LoopHead, MapExit, Operand, ScanExit
+from absint.questions.certificates.control import Head, head, problem_of, takes
 from absint.questions.certificates.lemma import Goal, Problem, Proved, Proving, about, entailment
-from absint.questions.certificates.loops import Head, head, problem_of, takes
 from absint.questions.certificates.meanings import meaning
 from absint.questions.certificates.step import By, ClaimPlace, Given, Step
 from absint.questions.certificates.terms import NOTHING, Claim, LemmaClaims, Terms, symbols
@@ -46,6 +46,7 @@ class Chain:
             invented(analysed.base.states), all_names(analysed), analysed.taken
         )
         """The printed names of invented symbols."""
+        self.claims = LemmaClaims(self.terms, self.names)
         self.steps: list[Step] = []
         self.premises: list[str] = []
         """The declarations and assumptions about the input symbols."""
@@ -62,9 +63,8 @@ class Chain:
 
     def run(self) -> Chain:
         """Make all steps."""
-        claims = LemmaClaims(self.terms, self.names)
         for relation in (*self.analysed.declared_premises, *self.analysed.assumptions):
-            formula = claims.relation(relation)
+            formula = self.claims.relation(relation)
             if formula is not None and formula not in self.facts:
                 self.facts[formula] = ClaimPlace(-1, len(self.premises))
                 self.premises.append(formula)
@@ -80,21 +80,21 @@ class Chain:
         """Add steps for the remainders that a round knows: they follow from what it learned of earlier ones, and its
         lemmas need them in so many words.
         """
-        claims, facts = LemmaClaims(self.terms, self.names), current.analysis.facts
-        learned = [claims.relation(item.relation) for item in current.learned] if facts.remainders else []
+        facts = current.analysis.facts
+        learned = [self.claims.relation(item.relation) for item in current.learned] if facts.remainders else []
         pool = dict.fromkeys((*self.premises, *(formula for formula in learned if formula in self.facts)))
         for symbol, known in facts.remainders.items():
             relation = eq(expr_of(symbol) % known.modulus, known.remainder).map(facts.restored)
-            formula = claims.relation(relation)
+            formula = self.claims.relation(relation)
             if formula is None or formula in self.facts:
                 continue
             lemma = partial(entailment, (), formula, self.terms.bounds)
             found = self.proving.least(lemma, about(pool, [formula], (), closed=True))
             if found is not None:
                 given = Given(formula, "derived", str(relation), "lemma")
-                step = Step.of_query((), given, found[0], tuple(self.facts[fact] for fact in found[1]))
+                used = tuple(self.facts[fact] for fact in found[1])
                 self.facts[formula] = ClaimPlace(len(self.steps), 0)
-                self.steps.append(step._replace(round=number))
+                self.steps.append(Step(given.reason, round=number, relations=(given,), lemma=found[0], facts=used))
 
     def claim(self, place: ClaimPlace) -> Claim:
         """The claim at a place."""
@@ -113,8 +113,6 @@ class _Round:
         facts = current.analysis.facts
         self._restored = facts.restored if facts.originals else None
         self._originals = facts.originals
-        self._claims = LemmaClaims(chain.terms, chain.names)
-        self._values: dict[Value, Claim] = {}
         self._closing: dict[int, list[tuple[Step, list[Operand]]]] = {}
         """By the last node of a loop the step about its next trip, and what that takes."""
 
@@ -134,11 +132,7 @@ class _Round:
                 self._chain.steps.append(step._replace(takes=takes))
 
     def _claim(self, value: Value) -> Claim:
-        found = self._values.get(value)
-        if found is None:
-            whole = value.replace(self._originals) if self._originals else value
-            found = self._values[value] = self._claims.of(whole)
-        return found
+        return self._chain.claims.of(value.replace(self._originals) if self._originals else value)
 
     def _relations(self, number: int) -> Iterator[Given]:
         """The statements of the node; in later rounds those that are new."""
@@ -147,7 +141,7 @@ class _Round:
             relation = statement.relation
             for part in relation.parts if relation.op == "and" else (relation,):
                 whole = part.map(self._restored) if self._restored is not None else part
-                formula = None if whole is TRUE else self._claims.relation(whole)
+                formula = None if whole is TRUE else self._chain.claims.relation(whole)
                 if formula is not None and formula not in known and statement.role != "claimed":
                     known.add(formula)
                     yield Given(formula, statement.role, statement.reason, "rule")
@@ -176,10 +170,10 @@ class _Round:
         by: By = "lemma" if found.lemma is not None else "model" if _is_given(node) else "rule"
         step = Step(
             str(node),
+            by,
             "" if node.operation is None else f"{node.operation.operator}-{node.operation.version}",
             node.outputs,
             self._number,
-            by,
             "" if by == "model" else found.reason,
             tuple(chain.places.get(operand) for operand in takes(node)),
             claims,
@@ -192,7 +186,8 @@ class _Round:
         )
         if closing is not None and closing.next is not None and isinstance(node.step, LoopHead):
             facts = tuple(chain.facts[fact] for fact in closing.facts)
-            after = Step.of_next_trip(step, len(chain.steps), closing.next, facts)
+            name, closes = f"{step.node}, next trip", len(chain.steps)
+            after = Step(name, round=step.round, lemma=closing.next, facts=facts, closes=closes, at=step.at)
             self._closing.setdefault(node.step.last, []).insert(0, (after, [(number, 0), *node.step.back]))
         self._add(number, node, step)
         if apart is not None:

@@ -152,19 +152,14 @@ def _general(problem: Problem, generality: Generality) -> dict[str, str]:
 
 def _given(inputs: Sequence[Claim | None], local: Callable[[str], str], *, are_computed: bool) -> Iterator[str]:
     for place, claim in enumerate(inputs):
-        if claim is None or claim.dims is None:
-            continue
-        yield f"(define-fun in{place}@rank () Int {len(claim.dims)})"
-        for axis, dim in enumerate(claim.dims):
-            name = f"in{place}@{axis}"
-            yield f"(declare-const {name} Int)" if dim is None else f"(define-fun {name} () Int {local(dim)})"
-            if are_computed:
+        for part, sort, term in () if claim is None else claim.parts:
+            name = f"in{place}@{part}"
+            if term is None:
+                yield f"(declare-const {name} {sort})"
+            else:
+                yield f"(define-fun {name} () {sort} {term if part == 'rank' else local(term)})"
+            if are_computed and part.isdecimal():
                 yield f"(assert (<= 0 {name}))"
-        sort = claim.sort
-        for at, element in enumerate(claim.elements or ()):
-            name = f"in{place}@e{at}"
-            unknown = f"(declare-const {name} {sort})"
-            yield unknown if element is None else f"(define-fun {name} () {sort} {local(element)})"
 
 
 def _specification(means: Meaning) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Final, NamedTuple
 
 from absint.lattices.logic.relation import FALSE, TRUE
@@ -76,6 +77,28 @@ class Meaning(NamedTuple):
         return frozenset(command.split()[1] for command in self.declared)
 
 
+class Outputs:
+    """Declares the names of a node's outputs, and states what a run makes of them."""
+
+    def __init__(self) -> None:
+        self.declared: list[str] = []
+        self.specified: list[tuple[str, str]] = []
+
+    def declare(self, name: str, sort: str = "Int") -> None:
+        self.declared.append(f"(declare-const {name} {sort})")
+
+    def define(self, name: str, term: object, sort: str = "Int") -> None:
+        self.declared.append(f"(define-fun {name} () {sort} {term})")
+
+    def size(self, name: str) -> None:
+        """A natural number."""
+        self.declare(name)
+        self.state(f"(<= 0 {name})", "a size")
+
+    def state(self, formula: str, reason: str) -> None:
+        self.specified.append((formula, reason))
+
+
 class NotSpecifiedError(Exception):
     """Nothing is specified of a node; the text says why."""
 
@@ -113,16 +136,9 @@ class Attributes(Mapping[str, Attribute]):
 class Reading(Node):
     """A node that notes which inputs its specification reads elements of."""
 
-    def __init__(
-        self,
-        operator: str,
-        version: int,
-        inputs: Sequence[Input | None],
-        attributes: Mapping[str, Attribute],
-        outputs: int,
-    ) -> None:
-        super().__init__(operator, version, inputs, attributes, outputs)
-        self.read: set[int] = set()
+    @cached_property
+    def read(self) -> set[int]:
+        return set()
 
     def elements(self, index: int) -> tuple[Term, ...] | None:
         self.read.add(index)
@@ -162,21 +178,19 @@ def meaning(
     if any(output.length is not None for output in results):
         raise NotSpecifiedError("it gives no tensor")
     contents = _contents(operation, inputs, node)
-    declared: list[str] = []
-    specified = list(legality(node, operation.domain, semantics))
+    made = Outputs()
+    made.specified += legality(node, operation.domain, semantics)
     for place, output in enumerate(results):
         known = output.elements or (contents[place] if place < len(contents) else None)
-        _output(place, output, known, declared, specified)
+        _output(place, output, known, made)
         claim = outputs[place] if place < len(outputs) else NOTHING
-        if known is None and not claim.truths:
-            declared += [f"(declare-const out{place}@e{at} Int)" for at in range(len(claim.elements or ()))]
+        for at in range(len(claim.elements or ()) if known is None and not claim.truths else 0):
+            made.declare(f"out{place}@e{at}")
     present = "".join("0" if claim is None else "1" for claim in inputs)
     said = {"inputs": present, "outputs": operation.outputs, "attributes": attributes.noted()}
     name = f"{operation.domain}::{operation.op_type}" if operation.domain else operation.op_type
-    title = f"{name}-{version}"
-    return Meaning(
-        title, tuple(_domain(node)), tuple(declared), tuple(specified), node=json.dumps(said, allow_nan=False)
-    )
+    domain, declared, specified = tuple(_domain(node)), tuple(made.declared), tuple(made.specified)
+    return Meaning(f"{name}-{version}", domain, declared, specified, node=json.dumps(said, allow_nan=False))
 
 
 def _contents(operation: Operation, inputs: Sequence[Claim | None], node: Node) -> tuple[Elements | None, ...]:
@@ -194,18 +208,15 @@ def _domain(node: Reading) -> list[str]:
     return [(element >= 0).smtlib() for element in items if element.op not in ("number", "fraction")]
 
 
-def _output(
-    place: int, output: Output, known: Elements | None, declared: list[str], specified: list[tuple[str, str]]
-) -> None:
-    declared.append(f"(define-fun out{place}@rank () Int {len(output.dims)})")
+def _output(place: int, output: Output, known: Elements | None, made: Outputs) -> None:
+    made.define(f"out{place}@rank", len(output.dims))
     for axis, defined in enumerate(output.dims):
         size = variable(f"out{place}@{axis}")
-        declared.append(f"(declare-const {size} Int)")
-        specified.append(((size >= defined.least).smtlib(), "a size"))
-        specified.append((defined.condition(size).smtlib(), f"the size of axis {axis}"))
+        made.declare(f"out{place}@{axis}")
+        made.state((size >= defined.least).smtlib(), "a size")
+        made.state(defined.condition(size).smtlib(), f"the size of axis {axis}")
     for at, element in enumerate(known or ()):
-        sort = "Bool" if isinstance(element, Formula) else "Int"
-        declared.append(f"(define-fun out{place}@e{at} () {sort} {element.smtlib()})")
+        made.define(f"out{place}@e{at}", element.smtlib(), "Bool" if isinstance(element, Formula) else "Int")
 
 
 def _input(place: int, claim: Claim, names: Mapping[str, str]) -> Input:
@@ -254,57 +265,3 @@ def _numbers(value: Tensor) -> list[int] | None:
     found = [e.const if isinstance(e, Expr) else e is TRUE if e in (TRUE, FALSE) else None for e in block.elements]
     known = [number for number in found if number is not None]
     return known if len(known) == len(found) else None
-
-
-# The specification of an If: each output is that of the branch which is taken.
-#
-# Values of the other branch are not computed: nothing is said of them, not even that their sizes are natural numbers.
-
-TAKEN: Final = "taken@0"
-"""The name of the condition."""
-
-
-def joined(inputs: Sequence[Claim | None]) -> Meaning:
-    """The meaning of the node that joins branches. Its inputs are the condition and the results of both.
-
-    Raises NotSpecifiedError.
-    """
-    condition, *results = inputs
-    half = len(results) // 2
-    declared = [_condition(condition)]
-    specified: list[tuple[str, str]] = []
-    for place, pair in enumerate(zip(results[:half], results[half:], strict=True)):
-        both = ((place + 1, pair[0]), (place + 1 + half, pair[1]))
-        found = [(at, claim) for at, claim in both if claim is not None and claim.dims is not None]
-        if not found:
-            continue
-        rank = max(len(claim.dims or ()) for _, claim in found)
-        declared += [f"(declare-const out{place}@{part} Int)" for part in ("rank", *range(rank))]
-        specified += [(f"(<= 0 out{place}@{axis})", "a size") for axis in range(rank)]
-        declared += _elements(place, [claim for _, claim in found])
-        for at, claim in found:
-            taken = TAKEN if at <= half else f"(not {TAKEN})"
-            for part in _parts(claim):
-                specified.append((f"(=> {taken} (= out{place}@{part} in{at}@{part}))", "what the branch gives"))
-    if not specified:
-        raise NotSpecifiedError("no shape of a branch is known")
-    return Meaning("If", (), tuple(declared), tuple(specified), are_computed=False)
-
-
-def _condition(claim: Claim | None) -> str:
-    if claim is None or not claim.truths or claim.elements is None:
-        return f"(declare-const {TAKEN} Bool)"
-    return f"(define-fun {TAKEN} () Bool in0@e0)"
-
-
-def _parts(claim: Claim) -> Iterator[str]:
-    yield "rank"
-    yield from map(str, range(len(claim.dims or ())))
-    yield from (f"e{at}" for at in range(len(claim.elements or ())))
-
-
-def _elements(place: int, claims: Sequence[Claim]) -> Iterator[str]:
-    """Elements of outputs, where all branches have as many of one type."""
-    count, sort = max((len(claim.elements or ()), claim.sort) for claim in claims)
-    for at in range(count):
-        yield f"(declare-const out{place}@e{at} {sort})"

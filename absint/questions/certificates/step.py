@@ -36,19 +36,19 @@ class Step(NamedTuple):
 
     node: str
     """In words of the model: `MatMul layer0/mm`."""
-    operator: str
-    values: tuple[str, ...]
+    by: By = "lemma"
+    operator: str = ""
+    values: tuple[str, ...] = ()
     """The names of the outputs."""
-    round: int
+    round: int = 0
     """The round of the analysis whose claims these are. Later ones rest on facts from earlier ones."""
-    by: By
-    reason: str
+    reason: str = ""
     """The reason why a rule's word is all there is."""
-    takes: tuple[ClaimPlace | None, ...]
+    takes: tuple[ClaimPlace | None, ...] = ()
     """The claims of the inputs, which come from earlier steps."""
-    claims: tuple[Claim, ...]
+    claims: tuple[Claim, ...] = ()
     """One for each output."""
-    on_trust: frozenset[str]
+    on_trust: frozenset[str] = frozenset()
     """Parts of the claims that the lemma does not prove: `out0@1`."""
     relations: tuple[Given, ...] = ()
     """Relations that the lemma proves come first."""
@@ -78,14 +78,3 @@ class Step(NamedTuple):
     def name_of(self, output: int) -> str:
         """The name of an output; empty if it has none."""
         return self.values[output] if output < len(self.values) else ""
-
-    @staticmethod
-    def of_next_trip(head: Step, number: int, lemma: Lemma, facts: tuple[ClaimPlace, ...]) -> Step:
-        """The step that shows the claims of a loop's head, which is step `number`, of the next trip."""
-        name = f"{head.node}, next trip"
-        return Step(name, "", (), head.round, "lemma", "", (), (), frozenset(), (), lemma, facts, number, at=head.at)
-
-    @staticmethod
-    def of_query(takes: tuple[ClaimPlace, ...], asked: Given, lemma: Lemma, facts: tuple[ClaimPlace, ...]) -> Step:
-        """The step of a relation that somebody asks about."""
-        return Step(asked.reason, "", (), 0, "lemma", "", takes, (), frozenset(), (asked,), lemma, facts)

@@ -173,17 +173,19 @@ class Claim(NamedTuple):
         """The claim about a value that a node computes: no lemma is about floats."""
         return Claim(self.dims) if self.sort == "Real" and self.elements else self
 
+    @property
+    def parts(self) -> Iterator[tuple[str, str, str | None]]:
+        """The names of its parts, `rank`, `1`, `e2`, each with its sort and its term; nothing without a rank."""
+        if self.dims is not None:
+            yield "rank", "Int", str(len(self.dims))
+            yield from ((str(axis), "Int", dim) for axis, dim in enumerate(self.dims))
+            yield from ((f"e{at}", self.sort, element) for at, element in enumerate(self.elements or ()))
+
     def formulas(self, output: int) -> Iterator[tuple[str, str]]:
         """The claim in parts, each with its name: `out0@rank`, `out0@1`, `out0@e2`."""
-        if self.dims is None:
-            return
-        yield f"out{output}@rank", f"(= out{output}@rank {len(self.dims)})"
-        for axis, dim in enumerate(self.dims):
-            if dim is not None:
-                yield f"out{output}@{axis}", f"(= out{output}@{axis} {dim})"
-        for place, element in enumerate(self.elements or ()):
-            if element is not None:
-                yield f"out{output}@e{place}", f"(= out{output}@e{place} {element})"
+        for part, _, term in self.parts:
+            if term is not None:
+                yield f"out{output}@{part}", f"(= out{output}@{part} {term})"
 
     @property
     def terms(self) -> Iterator[str]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final, TypeVar
 
 from absint.analyses.liveness import Region
 from absint.errors import UsageError
 from absint.lattices.logic.relation import Relation
-from absint.lattices.terms.atoms import SymbolKind
+from absint.lattices.terms.atoms import SymbolKind, Values
 from absint.lattices.terms.evaluation import values_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, Symbol, UndefinedError
 from absint.lattices.terms.normal import substitute
@@ -17,6 +17,8 @@ from absint.shapes.sizes import check_number, known_names
 from absint.solution.analysed import Analysed
 from absint.solution.constraints import all_names
 
+Found = TypeVar("Found", int, bool)
+
 MAX_TRIPS: Final = 100_000
 """Most trips to evaluate one by one, where sizes differ from trip to trip."""
 
@@ -24,9 +26,18 @@ MAX_TRIPS: Final = 100_000
 class Environment:
     """A binding of input symbols, and of invented ones that are named; loops give their iteration number a value."""
 
-    def __init__(self, names: Mapping[Symbol, Dim], binding: Mapping[str, int], elements: Container[str] = ()) -> None:
-        """`elements` of inputs need no value where they decide a branch: then it may run."""
-        self._elements = elements
+    def __init__(self, analysed: Analysed, binding: Mapping[str, int], names: Mapping[Symbol, Dim]) -> None:
+        """`names` are those of invented symbols. Elements of inputs need no value where they decide a branch: then it
+        may run.
+
+        Raises UsageError for a size that makes no sense, or a name that neither inputs nor the result have.
+        """
+        self._elements = analysed.declared_inputs.elements
+        invented = {str(name) for name in names.values()}
+        for name, size in binding.items():
+            if name not in invented:
+                known_names([name], analysed.declared_inputs, f"{name}={size}")
+                check_number(name, size, self._elements)
         self._shown = {symbol.name: str(shown) for symbol, shown in names.items()}
         given = {shown: name for name, shown in self._shown.items()}
         self._sizes = {given.get(name, name): size for name, size in binding.items()}
@@ -40,30 +51,23 @@ class Environment:
             raise UsageError(f"{what} is not known as an expression")
         found = self._values.get(term)
         if found is None:
-            found = self._evaluated(term, what)
+            found = self._at_sizes(term, term.value, what, what)
             if self._numbers.isdisjoint(term.free_symbols):
                 self._values[term] = found
         return found
 
-    def _evaluated(self, term: Expr, what: str) -> int:
-        self._need(term, what)
-        try:
-            return term.value(values_of(term, self._sizes))
-        except (UndefinedError, ValueError) as error:
-            raise UsageError(f"{what} makes no sense at these sizes: {error}") from None
+    def holds(self, condition: Relation, what: str) -> bool:
+        """The condition holds at these sizes. Raises as `value`."""
+        return self._at_sizes(condition, condition.truth, what, f"a condition that {what} needs")
 
-    def _need(self, term: Expr | Relation, what: str) -> None:
+    def _at_sizes(self, term: Expr | Relation, evaluate: Callable[[Values], Found], what: str, said: str) -> Found:
         missing = next((name for name in sorted(term.free_symbols) if name not in self._sizes), None)
         if missing is not None:
             raise UsageError(f"no size for {self._shown.get(missing, missing)!r}, which {what} needs")
-
-    def holds(self, condition: Relation, what: str) -> bool:
-        """The condition holds at these sizes. Raises as `value`."""
-        self._need(condition, what)
         try:
-            return condition.truth(values_of(condition, self._sizes))
+            return evaluate(values_of(term, self._sizes))
         except (UndefinedError, ValueError) as error:
-            raise UsageError(f"a condition that {what} needs makes no sense at these sizes: {error}") from None
+            raise UsageError(f"{said} makes no sense at these sizes: {error}") from None
 
     def _is_open(self, condition: Relation) -> bool:
         """Elements of inputs without a value decide it."""
@@ -118,12 +122,3 @@ def symbols_of(terms: Iterable[Dim | Relation | None]) -> set[Symbol]:
 def shown(term: Dim, names: Mapping[Symbol, Dim]) -> Dim:
     """A term under printed names."""
     return substitute(term, names) if isinstance(term, Expr) else term if term.is_unknown else UNKNOWN_SIZE
-
-
-def check_names(analysed: Analysed, binding: Mapping[str, int], names: Mapping[Symbol, Dim]) -> None:
-    """Raises UsageError for a size that makes no sense, or a name that neither inputs nor the result have."""
-    invented = {str(name) for name in names.values()}
-    for name, size in binding.items():
-        if name not in invented:
-            known_names([name], analysed.declared_inputs, f"{name}={size}")
-            check_number(name, size, analysed.declared_inputs.elements)

@@ -28,7 +28,7 @@ from absint.lattices.text.sheets import Line, Part, Sheet, Table, defined, plura
 from absint.lattices.value import Tensor, Value
 from absint.program.nodes import Node
 from absint.questions.costs.amounts import amount, first, scaled, short, tried
-from absint.questions.costs.bindings import Environment, check_names, shown, shown_names, symbols_of
+from absint.questions.costs.bindings import Environment, shown, shown_names, symbols_of
 from absint.questions.costs.operators.instance import Instance, UnsizedError, Work
 from absint.questions.costs.operators.rules import RULES
 from absint.questions.costs.totals import Amounts, Bill, Totals
@@ -332,8 +332,7 @@ class Cost:
         return [*(term for amounts in set(self._amounts.values()) for term in amounts), *self._regions.terms]
 
     def _environment(self, binding: Mapping[str, int]) -> Environment:
-        check_names(self._analysed, binding, self._names)
-        return Environment(self._names, binding, self._analysed.declared_inputs.elements)
+        return Environment(self._analysed, binding, self._names)
 
 
 TITLES: Final[Mapping[Quantity, str]] = {"macs": "MACs", "flops": "FLOPs", "bytes": "bytes moved"}

@@ -21,7 +21,7 @@ from absint.lattices.text.escapes import excerpt, format_sizes
 from absint.lattices.text.naming import Names, Naming
 from absint.lattices.text.sheets import Line, Part, Sheet, Table, defined
 from absint.questions.costs.amounts import amount, first, scaled, short, tried
-from absint.questions.costs.bindings import Environment, check_names, shown, shown_names, symbols_of
+from absint.questions.costs.bindings import Environment, shown, shown_names, symbols_of
 from absint.questions.costs.dominance import Dominance, Sum
 from absint.questions.costs.schedule import Schedule, Top
 from absint.questions.sizes.start import default_sizes
@@ -204,8 +204,7 @@ class Memory:
         return UNKNOWN_DIM if varies else shown(total, self._names)
 
     def _top(self, binding: Mapping[str, int]) -> tuple[Top, Environment]:
-        check_names(self._analysed, binding, self._names)
-        environment = Environment(self._names, binding, self._analysed.declared_inputs.elements)
+        environment = Environment(self._analysed, binding, self._names)
         return self._schedule.top(environment), environment
 
     @cached_property

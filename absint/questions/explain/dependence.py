@@ -8,6 +8,7 @@ number has been taken out that may change without changing the output.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeVar
 
 from absint.lattices.contents import OPAQUE, Element, element_symbols
@@ -96,29 +97,19 @@ class Trials:
         return found
 
 
+@dataclass
 class _Trial:
     """One number of one application of a rule."""
 
-    def __init__(
-        self,
-        operation: Operation,
-        inputs: tuple[Value | None, ...],
-        facts: Facts,
-        first: tuple[int, ...],
-        output: int,
-        place: Coordinate,
-        analysis: ShapeAnalysis,
-    ) -> None:
-        self.operation = operation
-        self.inputs = inputs
-        self.facts = facts
-        self.first = first
-        self.output = output
-        self.place = place
-        self.policy = analysis.policy
-        self.premises = analysis.program.premises
-        self.semantics = analysis.program.semantics
-        self.left = MAX_TRIALS
+    operation: Operation
+    inputs: tuple[Value | None, ...]
+    facts: Facts
+    first: tuple[int, ...]
+    """For each input the first one that is the same value."""
+    output: int
+    place: Coordinate
+    analysis: ShapeAnalysis
+    left: int = MAX_TRIALS
 
     # Unchanged
 
@@ -272,9 +263,9 @@ class _Trial:
             outputs=operation.outputs,
             facts=self.facts if facts is None else facts,
             name=operation.op_type,
-            policy=self.policy,
-            premises=self.premises,
-            semantics=self.semantics,
+            policy=self.analysis.policy,
+            premises=self.analysis.program.premises,
+            semantics=self.analysis.program.semantics,
         )
         try:
             result = apply(operation.rule, op)

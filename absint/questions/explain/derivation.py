@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 from absint.lattices.contents import OPAQUE, Element, element_symbols, replace_in
@@ -39,15 +39,25 @@ class Contribution(NamedTuple):
     slot: Slot
 
 
-class Flow(NamedTuple):
-    """The sources of a number of a control-flow node, and the node's work in words of the model.
+@dataclass(frozen=True)
+class Origin:
+    """The sources of one number."""
 
-    In `does`, `{0}` and so on stand for the `terms`.
-    """
-
-    does: str
-    parts: tuple[Contribution, ...]
+    kind: Kind
+    parts: tuple[Contribution, ...] = ()
+    does: str = ""
+    """The work of a control-flow node in words of the model, or why a symbol is invented."""
     terms: tuple[Dim, ...] = ()
+    """The terms for `{0}`, `{1}` in `does`."""
+    attributes: tuple[str, ...] = ()
+    by_facts: bool = False
+    formula: Expr | None = None
+    variables: tuple[int | None, ...] = ()
+    """For each part its variable in the formula; see `Dependence`."""
+
+
+def _flow(does: str, parts: tuple[Contribution, ...], terms: tuple[Dim, ...] = ()) -> Origin:
+    return Origin("control", parts, does, terms)
 
 
 class FlowSources:
@@ -57,7 +67,7 @@ class FlowSources:
         self._analysis = analysis
         self._states = states
 
-    def of(self, node: int, output: int, place: Coordinate) -> Flow:
+    def of(self, node: int, output: int, place: Coordinate) -> Origin:
         """The sources of the number at a place of an output of a control-flow node."""
         item = self._analysis.nodes[node]
         step = item.step
@@ -71,7 +81,7 @@ class FlowSources:
             return self._scan_head(node, item, step, output, place)
         if isinstance(step, ScanExit):
             return self._scan_exit(item, step, output, place)
-        return Flow("", ())
+        return _flow("", ())
 
     def number(self, slot: Slot) -> Element | None:
         """The number there; None if it is unknown."""
@@ -85,41 +95,41 @@ class FlowSources:
 
     # If
 
-    def _join(self, item: Node, join: IfJoin, output: int, place: Coordinate) -> Flow:
+    def _join(self, item: Node, join: IfJoin, output: int, place: Coordinate) -> Origin:
         both = zip(("then", "else"), join.after, join.branches(item.operands), strict=True)
         branches = [(role, branch[output], place) for role, gate, branch in both if self._states[gate][0] is not BOTTOM]
         if len(branches) < 2:
-            return Flow("only one branch is ever taken", self._parts(*branches))
+            return _flow("only one branch is ever taken", self._parts(*branches))
         parts = self._parts(*branches)
         if len({self.number(part.slot) for part in parts}) == 1 and len(parts) == 2:
-            return Flow("the same in both branches", parts)
-        return Flow("the branch that is taken", (*parts, *self._parts(("condition", item.operands[0], FIRST))))
+            return _flow("the same in both branches", parts)
+        return _flow("the branch that is taken", (*parts, *self._parts(("condition", item.operands[0], FIRST))))
 
     # Loop
 
-    def _loop_head(self, node: int, item: Node, head: LoopHead, output: int, place: Coordinate) -> Flow:
+    def _loop_head(self, node: int, item: Node, head: LoopHead, output: int, place: Coordinate) -> Origin:
         if output == 0:
-            return Flow("the number of the trip, from 0", self._parts(("limit", item.operands[0], FIRST)))
+            return _flow("the number of the trip, from 0", self._parts(("limit", item.operands[0], FIRST)))
         if output == 1:
-            return Flow("true at the start of every trip", ())
+            return _flow("true at the start of every trip", ())
         return self._carried(head, Slot(node, output, place), item.operands[output], head.back[output - 1], place)
 
-    def _carried(self, head: LoopBody, slot: Slot, start: Operand, back: Operand, start_place: Coordinate) -> Flow:
+    def _carried(self, head: LoopBody, slot: Slot, start: Operand, back: Operand, start_place: Coordinate) -> Origin:
         """A carried number. The place of its start differs from its own where a batch axis is dropped."""
         body = BodySymbols(head)
         parts = self._parts(("start", start, start_place), ("back edge", back, slot.place))
         number = self.number(slot)
         if not isinstance(number, Expr) or not body.occur_in(number):
-            return Flow("carried, the same in every trip", parts)
+            return _flow("carried, the same in every trip", parts)
         trip = expr_of(body.iteration)
         if body.iteration not in number.symbols:
-            return Flow("carried: its value at the start of one trip", parts)
+            return _flow("carried: its value at the start of one trip", parts)
         step = sub(substitute(number, {body.iteration: trip + 1}), number)
         if not _is_polynomial(step, body.iteration):
-            return Flow("carried: its value at the start of trip {0}, counted from 0", parts, (trip,))
-        return Flow("carried: each trip adds {0}, and {1} is the number of the trip, from 0", parts, (step, trip))
+            return _flow("carried: its value at the start of trip {0}, counted from 0", parts, (trip,))
+        return _flow("carried: each trip adds {0}, and {1} is the number of the trip, from 0", parts, (step, trip))
 
-    def _loop_exit(self, item: Node, end: LoopExit, output: int, place: Coordinate) -> Flow:
+    def _loop_exit(self, item: Node, end: LoopExit, output: int, place: Coordinate) -> Origin:
         parts = end.parts(item.operands)
         trips = (
             ("limit", parts.limit, FIRST),
@@ -130,55 +140,57 @@ class FlowSources:
             return self._final(parts.inside[output], place, trips)
         return self._stacked(parts.slices[output - end.count], place, 0, trips)
 
-    def _final(self, head: Operand, place: Coordinate, trips: Sequence[tuple[str, Operand, Coordinate]]) -> Flow:
+    def _final(self, head: Operand, place: Coordinate, trips: Sequence[tuple[str, Operand, Coordinate]]) -> Origin:
         loop = self._analysis.nodes[head[0]].step
         assert isinstance(loop, LoopBody)
         last = self._parts(("last trip", head, place))
         numbers = [self.number(part.slot) for part in last]
         if not any(isinstance(n, Expr) and BodySymbols(loop).occur_in(n) for n in numbers):
-            return Flow("after the last trip, as in each" if last else "after the last trip", last)
+            return _flow("after the last trip, as in each" if last else "after the last trip", last)
         count = self._analysis.trips.get(head[0])
         parts = (*last, *self._parts(*trips))
         return (
-            Flow("after {0} trips", parts, (count,)) if isinstance(count, Expr) else Flow("after the last trip", parts)
+            _flow("after {0} trips", parts, (count,))
+            if isinstance(count, Expr)
+            else _flow("after the last trip", parts)
         )
 
     def _stacked(
         self, result: Operand, place: Coordinate, axis: int, trips: Sequence[tuple[str, Operand, Coordinate]]
-    ) -> Flow:
+    ) -> Origin:
         """One number of a scan output, which stacks the trips along an axis."""
         if place.kind != "axis":
-            return Flow("stacked", ())
+            return _flow("stacked", ())
         value = self._value(result)
         if axis < 0 and isinstance(value, Tensor) and value.shape.rank is not None:
             axis += value.shape.rank + 1
         if place.at == axis:
-            return Flow("one slice for each trip", self._parts(*trips))
+            return _flow("one slice for each trip", self._parts(*trips))
         inner = place.without_axis(axis)
-        return Flow("stacked over the trips", self._parts(("body", result, inner)))
+        return _flow("stacked over the trips", self._parts(("body", result, inner)))
 
     # Scan
 
-    def _scan_head(self, node: int, item: Node, head: ScanHead, output: int, place: Coordinate) -> Flow:
+    def _scan_head(self, node: int, item: Node, head: ScanHead, output: int, place: Coordinate) -> Origin:
         settings = head.settings
         outer = place.with_axis(0) if settings.batched and place.kind == "axis" else place
         if output < settings.states:
             slot = Slot(node, output, place)
             return self._carried(head, slot, item.operands[output], head.back[output], outer)
         if place.kind != "axis":
-            return Flow("one slice in each trip", ())
+            return _flow("one slice in each trip", ())
         operand = item.operands[output]
         axis = 0 if settings.batched else self._axis(operand, settings.input_axes[output - settings.states])
-        return Flow("one slice in each trip", self._parts(("sliced", operand, outer.with_axis(axis))))
+        return _flow("one slice in each trip", self._parts(("sliced", operand, outer.with_axis(axis))))
 
-    def _scan_exit(self, item: Node, end: ScanExit, output: int, place: Coordinate) -> Flow:
+    def _scan_exit(self, item: Node, end: ScanExit, output: int, place: Coordinate) -> Origin:
         settings, parts = end.settings, end.parts(item.operands)
         trips = [
             ("length", operand, Coordinate("axis", axis)) for operand, axis in self._lengths(settings, parts.scanned)
         ]
         if settings.batched and place.kind == "axis":
             if place.at == 0:
-                return Flow("the batch", self._parts(*((role, o, Coordinate("axis")) for role, o, _ in trips)))
+                return _flow("the batch", self._parts(*((role, o, Coordinate("axis")) for role, o, _ in trips)))
             place = place.without_axis(0)
         if output < settings.states:
             return self._final(parts.inside[output], place, trips)
@@ -207,22 +219,6 @@ def _is_polynomial(dim: Dim, symbol: Symbol) -> bool:
 
 MAX_STEPS: Final = 60_000
 """Most numbers that one explanation follows; it counts the sources left out."""
-
-
-@dataclass(frozen=True)
-class Origin:
-    """The sources of one number."""
-
-    kind: Kind
-    parts: tuple[Contribution, ...] = ()
-    does: str = ""
-    terms: tuple[Dim, ...] = ()
-    """The terms for `{0}`, `{1}` in `does`."""
-    attributes: tuple[str, ...] = ()
-    by_facts: bool = False
-    formula: Expr | None = None
-    variables: tuple[int | None, ...] = ()
-    """For each part its variable in the formula; see `Dependence`."""
 
 
 class Derivation:
@@ -319,7 +315,7 @@ class Derivation:
         if item.value is not None:
             return self._source_of(slot, item.value)
         if item.operation is None:
-            return self._flow(slot)
+            return self._by_control(slot)
         found = self._trials.of(slot.node, slot.output, slot.place, self._leaves)
         parts = tuple(
             Contribution(formal(item.operation, position), Slot(*item.operands[position], place))
@@ -350,11 +346,11 @@ class Derivation:
             return Origin("input", (), "declared as {0}", (stated,))
         return Origin("input")
 
-    def _flow(self, slot: Slot) -> Origin:
-        flow = self._flows.of(slot.node, slot.output, slot.place)
+    def _by_control(self, slot: Slot) -> Origin:
+        found = self._flows.of(*slot)
         number = as_integer(self.number(slot))
-        same = number is not None and all(as_integer(self.number(part.slot)) is number for part in flow.parts)
-        return Origin("unchanged" if same and flow.parts else "control", flow.parts, flow.does, flow.terms)
+        same = number is not None and all(as_integer(self.number(part.slot)) is number for part in found.parts)
+        return replace(found, kind="unchanged") if same and found.parts else found
 
     def _is_born(self, slot: Slot) -> bool:
         """The node's rule gave a fresh symbol and no expression."""

@@ -15,7 +15,6 @@ from absint.lattices.terms.atoms import SymbolKind
 from absint.lattices.terms.expr import Dim, Symbol, expr_of
 from absint.lattices.terms.normal import substitute
 from absint.lattices.value import BOTTOM, TOP, AnyTensor, Tensor
-from absint.program.nodes import Node, Path
 from absint.program.steps import ABSENT, Operand
 from absint.questions.explain.dependence import variable
 from absint.questions.explain.derivation import Contribution, Derivation, Origin, Slot
@@ -54,7 +53,6 @@ class Steps:
         self._stated: dict[int, list[Statement]] = {}
         self._shown: dict[Element, Element] = {}
         self._heads: dict[Operand, tuple[str, str]] = {}
-        self._paths: dict[Path, str] = {}
         self._spots: dict[Slot, Number] = {}
         self._found = Derivation(analysed)
         taken = {name for scope in self._scopes.values() for name in scope.names}.union(analysed.parameters)
@@ -100,19 +98,13 @@ class Steps:
     def _value_name(self, slot: Slot) -> tuple[str, str]:
         item = self._nodes[slot.node]
         if slot.output < len(item.outputs):
-            return self._path(item), item.outputs[slot.output]
+            return str(item.path), item.outputs[slot.output]
         if not self._heads:
             for path, scope in self._scopes.items():
                 for name, operand in scope.names.items():
                     if operand[0] >= 0 and not self._nodes[operand[0]].outputs:
                         self._heads.setdefault(operand, (path, name))
-        return self._heads.get((slot.node, slot.output), (self._path(item), f"#{slot.output}"))
-
-    def _path(self, item: Node) -> str:
-        found = self._paths.get(item.path)
-        if found is None:
-            found = self._paths[item.path] = str(item.path)
-        return found
+        return self._heads.get((slot.node, slot.output), (str(item.path), f"#{slot.output}"))
 
     def _step(self, slot: Slot, origin: Origin, numbers: Mapping[Slot, int]) -> Step:
         item = self._nodes[slot.node]
@@ -124,7 +116,7 @@ class Steps:
             slot.node,
             item.name,
             "initialiser" if origin.kind == "initialiser" else item.operator,
-            self._path(item),
+            str(item.path),
             origin.does.format(*map(self._show, origin.terms)) if origin.terms else origin.does,
             self._formula(origin),
             tuple((name, operation.attributes[name]) for name in origin.attributes) if operation is not None else (),

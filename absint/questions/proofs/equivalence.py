@@ -24,7 +24,7 @@ from absint.solution.constraints import all_names
 from absint.solution.described import brief
 from absint.solution.naming import about, names_of
 from absint.solver.constraints import CONSTRAINT, Constraint
-from absint.solver.prove import Partition, Prover, Stopwatch, partition
+from absint.solver.prove import Stopwatch, partition
 
 
 class AxisPlace(NamedTuple):
@@ -143,50 +143,41 @@ CLASSES: Final = Document[_Answer](
 def equal_dims(analysed: Analysed, limits: Limits) -> Equalities[AxisPlace]:
     """Every axis of every value of the main graph whose size has an expression, by proved equality."""
     analysed.require_sound("a class of equal dims")
-    prover = prover_of(analysed, limits)
     terms: dict[Expr, list[AxisPlace]] = {}
     for name, tensor in _tensors(analysed):
         for axis, dim in enumerate(tensor.shape.dims):
             if isinstance(dim, Expr):
                 terms.setdefault(dim, []).append(AxisPlace(name, axis))
-    return _equalities(analysed, "dims", terms, prover, str)
+    return _Compared(analysed, terms, limits).of_terms("dims", terms, str)
 
 
 def equal_shapes(analysed: Analysed, limits: Limits) -> Equalities[str]:
     """Values of the main graph by proved equality of their shapes."""
     analysed.require_sound("a class of equal shapes")
-    prover = prover_of(analysed, limits)
-    watch = Stopwatch()
     dims = dict.fromkeys(d for _, tensor in _tensors(analysed) for d in tensor.shape.dims if isinstance(d, Expr))
-    with within(prover.limits.seconds):
-        found = partition(dims, prover)
-    representative = {term: members[0] for members in found.classes for term in members}
+    compared = _Compared(analysed, dims, limits)
+    representative = {term: members[0] for members in compared.found.classes for term in members}
     shapes: dict[tuple[Expr, ...], list[str]] = {}
     for name, tensor in _tensors(analysed):
-        if all(isinstance(d, Expr) for d in tensor.shape.dims):
-            shapes.setdefault(tuple(representative[d] for d in tensor.shape.dims if isinstance(d, Expr)), []).append(
-                name
-            )
-
-    texts = names_of(analysed)
+        known = tuple(representative[d] for d in tensor.shape.dims if isinstance(d, Expr))
+        if len(known) == tensor.shape.rank:
+            shapes.setdefault(known, []).append(name)
 
     def shown(shape: Sequence[Expr]) -> str:
-        return brief(Shape([_shown(analysed, dim) for dim in shape]), texts)
+        return brief(Shape(list(map(compared.shown, shape))), compared.texts)
 
     def distinct() -> Iterator[Distinct]:
         for a, b in combinations(shapes, 2):
-            if len(a) == len(b):
-                pair = next(((x, y) for x, y in zip(a, b, strict=True) if x is not y), None)
-                if pair is not None:
-                    yield Distinct(shown(a), shown(b), _apart(analysed, found, prover, *pair))
+            pair = next(((x, y) for x, y in zip(a, b, strict=True) if x is not y), None) if len(a) == len(b) else None
+            if pair is not None:
+                yield Distinct(shown(a), shown(b), compared.apart(*pair))
 
-    return _answered(analysed, "shapes", shapes.items(), shown, distinct, found, watch, texts)
+    return compared.answer("shapes", shapes.items(), shown, distinct)
 
 
 def equal_buffers(analysed: Analysed, limits: Limits) -> Equalities[str]:
     """Values of the main graph by proved equality of their size in bytes: those that can share a buffer."""
     analysed.require_sound("a class of equal buffers")
-    prover = prover_of(analysed, limits)
     terms: dict[Expr, list[str]] = {}
     for name, tensor in _tensors(analysed):
         width = tensor.dtype.bits
@@ -195,7 +186,7 @@ def equal_buffers(analysed: Analysed, limits: Limits) -> Equalities[str]:
             total = (size * width + 7) // 8
             if isinstance(total, Expr):
                 terms.setdefault(total, []).append(name)
-    return _equalities(analysed, "buffers", terms, prover, lambda text: f"{text} bytes")
+    return _Compared(analysed, terms, limits).of_terms("buffers", terms, lambda text: f"{text} bytes")
 
 
 def _tensors(analysed: Analysed) -> Iterator[tuple[str, Tensor]]:
@@ -205,42 +196,66 @@ def _tensors(analysed: Analysed) -> Iterator[tuple[str, Tensor]]:
             yield name, value
 
 
-def _equalities(
-    analysed: Analysed, what: What, terms: Mapping[Expr, Sequence[Member]], prover: Prover, shown: Callable[[str], str]
-) -> Equalities[Member]:
-    watch = Stopwatch()
-    with within(prover.limits.seconds):
-        found = partition(terms, prover)
-    texts = names_of(analysed)
+class _Compared:
+    """Terms of an analysis in classes of proved equality."""
 
-    def text(term: Expr) -> str:
-        return shown(texts.dim(_shown(analysed, term)))
+    def __init__(self, analysed: Analysed, terms: Iterable[Expr], limits: Limits) -> None:
+        self._analysed = analysed
+        prover = prover_of(analysed, limits)
+        self._watch = Stopwatch()
+        with within(prover.limits.seconds):
+            self.found = partition(terms, prover)
+        self.texts = names_of(analysed)
 
-    def distinct() -> Iterator[Distinct]:
-        for a, b in combinations([members[0] for members in found.classes], 2):
-            yield Distinct(text(a), text(b), _apart(analysed, found, prover, a, b))
+    def shown(self, term: Expr) -> Dim:
+        return substitute(term, all_names(self._analysed))
 
-    groups = ((members[0], [m for term in members for m in terms[term]]) for members in found.classes)
-    return _answered(analysed, what, groups, text, distinct, found, watch, texts)
+    def apart(self, a: Expr, b: Expr) -> Mapping[str, int] | None:
+        """Sizes at which two terms differ."""
+        binding = self.found.counterexample(a, b)
+        if binding is None:
+            return None
+        wanted = {s.name for s in (*a.symbols, *b.symbols)}
+        names = {s.name: str(d) for s, d in all_names(self._analysed).items()}
+        return {names.get(name, name): size for name, size in binding.items() if name in wanted}
 
+    def of_terms(
+        self, what: What, terms: Mapping[Expr, Sequence[Member]], written: Callable[[str], str]
+    ) -> Equalities[Member]:
+        """The members of equal terms together; `written` makes the text of a class of that of its term."""
 
-def _answered(
-    analysed: Analysed,
-    what: What,
-    groups: Iterable[tuple[Term, Sequence[Member]]],
-    text: Callable[[Term], str],
-    distinct: Callable[[], Iterator[Distinct]],
-    found: Partition,
-    watch: Stopwatch,
-    texts: Names,
-) -> Equalities[Member]:
-    """The groups as classes, the largest first; `text` writes what the members of each have in common."""
-    ordered = sorted(groups, key=lambda item: -len(item[1]))
-    with within(TEXT_SECONDS):
-        classes = tuple(Class(_or_name(partial(text, term), names), tuple(names)) for term, names in ordered)
-    head, premises = about(analysed), partial(all_premises, analysed)
-    undecided = len(found.undecided)
-    return Equalities(classes, distinct, undecided, watch.seconds, found.reason, what, head, premises, texts)
+        def text(term: Expr) -> str:
+            return written(self.texts.dim(self.shown(term)))
+
+        def distinct() -> Iterator[Distinct]:
+            for a, b in combinations([members[0] for members in self.found.classes], 2):
+                yield Distinct(text(a), text(b), self.apart(a, b))
+
+        groups = ((members[0], [m for term in members for m in terms[term]]) for members in self.found.classes)
+        return self.answer(what, groups, text, distinct)
+
+    def answer(
+        self,
+        what: What,
+        groups: Iterable[tuple[Term, Sequence[Member]]],
+        text: Callable[[Term], str],
+        distinct: Callable[[], Iterator[Distinct]],
+    ) -> Equalities[Member]:
+        """The groups as classes, the largest first; `text` writes what the members of each have in common."""
+        ordered = sorted(groups, key=lambda item: -len(item[1]))
+        with within(TEXT_SECONDS):
+            classes = tuple(Class(_or_name(partial(text, term), names), tuple(names)) for term, names in ordered)
+        return Equalities(
+            classes,
+            distinct,
+            len(self.found.undecided),
+            self._watch.seconds,
+            self.found.reason,
+            what,
+            about(self._analysed),
+            partial(all_premises, self._analysed),
+            self.texts,
+        )
 
 
 def _or_name(text: Callable[[], str], members: Sequence[object]) -> str:
@@ -250,17 +265,3 @@ def _or_name(text: Callable[[], str], members: Sequence[object]) -> str:
         return text()
     except DeadlineError:
         return str(members[0])
-
-
-def _apart(analysed: Analysed, found: Partition, prover: Prover, a: Expr, b: Expr) -> Mapping[str, int] | None:
-    """Sizes at which two expressions differ."""
-    binding = found.counterexample(a, b)
-    if binding is None:
-        return None
-    wanted = {s.name for s in (*a.symbols, *b.symbols)}
-    names = {s.name: str(d) for s, d in all_names(analysed).items()}
-    return {names.get(name, name): size for name, size in binding.items() if name in wanted}
-
-
-def _shown(analysed: Analysed, dim: Expr) -> Dim:
-    return substitute(dim, all_names(analysed))

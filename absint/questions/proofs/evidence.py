@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, Literal
 
 from absint.errors import AbsintError, UsageError
 from absint.lattices.limits import DeadlineError, remaining
 from absint.lattices.logic.relation import FALSE, Relation
-from absint.lattices.terms.expr import Dim
+from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.text import TextError, parse_relation
-from absint.lattices.text.syntax import UnresolvedError
 from absint.packages import is_installed
+from absint.questions.proofs.text import Query
 from absint.runs.allowance import unmade
 from absint.solution.analysed import Analysed
 from absint.transfer.semantics import EITHER, ONNX, Semantics
@@ -94,47 +94,37 @@ class Executions:
         """The reason why a run at the sizes does not show that the query is false; empty if it does."""
         from absint.runs.run import sizes_at
 
-        actual = _Actual(self._analysed, sizes)
+        parameters, reading = self._analysed.parameters, Query(self._analysed)
         try:
             if isinstance(query, str):
-                actual.relation(query)
-            actual.shapes = sizes_at(self._analysed, sizes, tuple(actual.asked), seconds=remaining(SECONDS))
-            value = actual.relation(query) if isinstance(query, str) else query.substitute(actual.symbols)
+                reading.relation(query)
+            if reading.undecided:
+                raise UsageError(reading.undecided)
+            shapes = sizes_at(self._analysed, sizes, tuple(reading.asked), seconds=remaining(SECONDS))
+            if isinstance(query, str):
+                value = _Ran(self._analysed, sizes, shapes).relation(query)
+            else:
+                value = query.substitute(
+                    {s: Dim(size) for name, size in sizes.items() for s in parameters[name].symbols}
+                )
         except AbsintError as error:
             return f"a run at these sizes fails: {error}"
         return "" if value is FALSE else "a run at these sizes does not contradict it"
 
 
-class _Actual:
-    """A query read over the sizes of one run; first without them, to learn which values it names."""
+class _Ran(Query):
+    """Reads a query over the sizes of one run."""
 
-    def __init__(self, analysed: Analysed, sizes: Mapping[str, int]) -> None:
-        self._names = analysed.operands
-        self._analysed = analysed
-        self.elements = analysed.declared_inputs.elements.keys()
-        self.names = {name: Dim(size) for name, size in sizes.items()}
-        parameters = analysed.parameters
-        self.symbols = {s: Dim(size) for name, size in sizes.items() for s in parameters[name].symbols}
-        self.asked: dict[str, None] = {}
-        self.shapes: Mapping[str, tuple[int, ...]] | None = None
+    def __init__(self, analysed: Analysed, sizes: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]]) -> None:
+        super().__init__(analysed)
+        self._symbols = {name: Dim(size) for name, size in sizes.items()}
+        self._shapes = shapes
 
-    def relation(self, text: str) -> Relation:
+    def relation(self, text: str, divisors: list[Expr] | None = None) -> Relation:
         try:
-            return parse_relation(text, self.names, self)
+            return parse_relation(text, self._symbols, self, divisors=divisors)
         except TextError as problem:
             raise UsageError(problem.reason) from None
 
-    def __contains__(self, name: object) -> bool:
-        return name in self._names
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
-
-    def shape(self, name: str) -> Sequence[Dim]:
-        self.asked[name] = None
-        if self.shapes is None:
-            shape = self._analysed.shapes[name]
-            if shape.is_top:
-                raise UnresolvedError(f"the rank of {name!r} is unknown")
-            return shape.dims
-        return [Dim(size) for size in self.shapes[name]]
+    def shape(self, name: str) -> tuple[Dim, ...]:
+        return tuple(map(Dim, self._shapes[name]))

@@ -12,7 +12,6 @@ from typing import Final, Literal
 
 from absint.lattices.limits import Limits
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation
-from absint.lattices.terms.expr import Dim
 from absint.lattices.text import TextError, parse_relation
 from absint.lattices.text.documents import Document
 from absint.lattices.text.escapes import excerpt, format_sizes, plain
@@ -238,7 +237,9 @@ def with_premises(analysed: Analysed, query: str | Relation, proof: Proof) -> Pr
         return proof
     nodes = {c.origin.node for c in proof.because}
     if isinstance(query, str):
-        nodes.update(_Named(analysed).nodes(query))
+        reading = Query(analysed)
+        reading.relation(query)
+        nodes.update(analysed.operands[name][0] for name in reading.asked)
     relation = query.substitute(all_names(analysed)) if isinstance(query, Relation) else proof.relation
     shown = relation.free_symbols
     nodes.update(s.origin_node or 0 for s, dim in all_names(analysed).items() if dim.free_symbols & shown)
@@ -285,23 +286,6 @@ def _draws(analysed: Analysed, node: Node) -> bool:
     return given != ABSENT and not (
         isinstance(value, Tensor) and value.contents is not None and value.contents.elements[:1] == (FALSE,)
     )
-
-
-class _Named(Query):
-    """Reads a query for the values that it names."""
-
-    def __init__(self, analysed: Analysed) -> None:
-        super().__init__(analysed)
-        self._asked: set[int] = set()
-
-    def nodes(self, text: str) -> set[int]:
-        """The nodes that compute the values."""
-        self.relation(text)
-        return self._asked
-
-    def shape(self, name: str) -> tuple[Dim, ...]:
-        self._asked.add(self._operands[name][0])
-        return super().shape(name)
 
 
 Given = Literal["run", "inputs", "declared"]

@@ -146,13 +146,15 @@ class Query:
     def __init__(self, analysed: Analysed, states: Sequence[State] | None = None) -> None:
         self._operands = analysed.operands
         self._states = analysed.states if states is None else states
-        self._symbols = Symbols(analysed, self._states)
+        self._symbols: Mapping[str, Dim] = Symbols(analysed, self._states)
         self._settled: Mapping[Shape, Shape] = {}
         """The cases of choices that the query is about."""
         self.undecided = ""
         """The reason why nothing can be said of the last relation; empty if something can."""
         self.elements = analysed.declared_inputs.elements.keys()
         """Names that an element of an input has, and perhaps the input."""
+        self.asked: dict[str, None] = {}
+        """The values whose dims the texts name, in order."""
 
     def relation(self, text: str, divisors: list[Expr] | None = None) -> Relation:
         """As `read_relation`; the divisors in the text are added to `divisors`.
@@ -215,6 +217,7 @@ class Query:
         """The dims of a value. Raises UnknownRankError, with the dims that are known, and UnresolvedError if it is no
         tensor.
         """
+        self.asked[name] = None
         operand = self._operands[name]
         value = TOP if operand[0] < 0 else value_in(self._states, operand)
         shape = value.shape if isinstance(value, AnyTensor) else TOP_SHAPE

@@ -35,7 +35,6 @@ from absint.solution.constraints import recorded
 from absint.solution.described import brief, described
 from absint.solution.naming import names_of
 from absint.solver.constraints import Constraint, Origin, PossibleFailure
-from absint.solver.contracts.contract import Contract
 
 _CONTRACT: Final = 20.0
 """Seconds for the contract."""
@@ -101,6 +100,13 @@ class Content:
         self._values: dict[Operand, int] = {}
         self.value_rows: list[dict[str, Json]] = []
         self._first: dict[Dim, tuple[str, int]] = {}
+        # Numbers begin with the symbols, and follow the nodes.
+        for name in analysed.symbols:
+            self.instructions.dim(analysed.parameters[name])
+        rows = [self._node(number) for number in self._numbers()]
+        self.memory, costs = self._memory(), self._costs()
+        self.nodes = [row._replace(cost=costs.get(row.number)) for row in rows]
+        self.terms = contract(analysed, Limits(_CONTRACT))
 
     @cached_property
     def _cost(self) -> Cost:
@@ -118,15 +124,7 @@ class Content:
 
     def document(self) -> dict[str, Json]:
         """All of it."""
-        for name in self.analysed.symbols:
-            self.instructions.dim(self.analysed.parameters[name])
-        rows = [self._node(number) for number in self._numbers()]
-        memory, costs = self._memory(), self._costs()
-        nodes = [row._replace(cost=costs.get(row.number)) for row in rows]
-        terms = contract(self.analysed, Limits(_CONTRACT))
-        return REPORT.record(
-            _Rows(self, nodes, memory, terms), self.texts, Head(plain(re.split(r"[/\\]", self.analysed.origin)[-1]))
-        )
+        return REPORT.record(self, self.texts, Head(plain(re.split(r"[/\\]", self.analysed.origin)[-1])))
 
     @cached_property
     def explained(self) -> _Explained:
@@ -212,6 +210,15 @@ class Content:
                 found[item.origin, item.formula] = None if met is FALSE else self.over_inputs(negation(met))
         return list(found.values())
 
+    def clauses(self) -> Iterator[tuple[Row, str, int | None]]:
+        for row in clause_rows(self.terms):
+            relation = conjunction(*(clause.relation for clause in row.clauses))
+            yield row, written(self.terms, row, self.texts), self.over_inputs(relation)
+
+    def required(self) -> list[tuple[Constraint, int | None]]:
+        base = recorded(self.analysed).base
+        return [(c, self.over_inputs(c.formula)) for c in base if c.role == "required"]
+
     # Nodes
 
     def _numbers(self) -> Iterable[int]:
@@ -280,27 +287,6 @@ def _tree(group: Group) -> dict[str, Json]:
     return {"label": plain(group.label), "alike": group.alike, "members": members, **inside}
 
 
-class _Rows(NamedTuple):
-    """What the document says, with what is numbered before it is written."""
-
-    content: Content
-    nodes: list[_Node]
-    memory: _Memory
-    terms: Contract
-
-    def holds(self, relation: Relation) -> int | None:
-        return self.content.over_inputs(relation)
-
-    def clauses(self) -> Iterator[tuple[Row, str, int | None]]:
-        for row in clause_rows(self.terms):
-            relation = conjunction(*(clause.relation for clause in row.clauses))
-            yield row, written(self.terms, row, self.content.texts), self.holds(relation)
-
-    def required(self) -> list[tuple[Constraint, int | None]]:
-        base = recorded(self.content.analysed).base
-        return [(c, self.holds(c.formula)) for c in base if c.role == "required"]
-
-
 _PLAIN: Final = Kind[object](TEXT.schema, lambda value, names: plain(str(value)))
 _RELATION: Final = Kind[Relation](TEXT.schema, lambda relation, names: plain(names.relation(relation)))
 _BEYOND: Final = Kind[Constraint](TEXT.schema, lambda c, names: plain(f"{names.relation(c.formula)}: {c.origin}"))
@@ -343,14 +329,14 @@ _CLAUSE: Final = Object[tuple[Row, str, int | None]](
     Key("nodes", _VALUES, of=lambda row: [c.origin.node for c in row[0].because]),
     Key("reasons", many(many(_PLAIN)), of=lambda row: [(c.origin, c.reason) for c in row[0].because]),
 )
-_TERMS: Final = Object[_Rows](
-    Key("possible", maybe(bool), of=lambda rows: rows.terms.possible),
-    Key("reason", str, of=lambda rows: rows.terms.reason),
-    Key("clauses", many(_CLAUSE), of=lambda rows: rows.clauses()),
-    Key("premises", many(_RELATION), of=lambda rows: [c.formula for c in rows.terms.premises]),
-    Key("beyond", many(_BEYOND), of=lambda rows: rows.terms.beyond),
-    Key("doubts", many(_PLAIN), of=lambda rows: rows.terms.possible_failures),
-    Key("open", many(maybe(int)), of=lambda rows: rows.content.unstated()),
+_TERMS: Final = Object[Content](
+    Key("possible", maybe(bool), of=lambda content: content.terms.possible),
+    Key("reason", str, of=lambda content: content.terms.reason),
+    Key("clauses", many(_CLAUSE), of=lambda content: content.clauses()),
+    Key("premises", many(_RELATION), of=lambda content: [c.formula for c in content.terms.premises]),
+    Key("beyond", many(_BEYOND), of=lambda content: content.terms.beyond),
+    Key("doubts", many(_PLAIN), of=lambda content: content.terms.possible_failures),
+    Key("open", many(maybe(int)), of=lambda content: content.unstated()),
 )
 _DIAGNOSTIC: Final = Object[Diagnostic](
     Key("severity", one_of(Severity)), Key("code", str), Key("where", _PLAIN), Key("message", _PLAIN)
@@ -363,29 +349,29 @@ _NODE: Final = Object[_Node](
     Object(*keys_of(_Cost)).spread(attrgetter("cost"), lambda node: node.cost is not None),
 )
 _LIVES: Final = Key[_Memory]("values", many(ANYTHING), "name, first and last node, and the number of its bytes")
-REPORT: Final = Document[_Rows](
+REPORT: Final = Document[Content](
     "report",
     1,
     "what the page about a result shows (absint report); sizes and truths are numbers of instructions",
-    Key("inputs", _VALUES, "numbers in `values`", lambda rows: rows.content.of_names(rows.content.analysed.inputs)),
-    Key("outputs", _VALUES, of=lambda rows: rows.content.of_names(rows.content.analysed.outputs)),
-    Key("sizes", many(kind_of(_Size)), of=lambda rows: map(rows.content.size, rows.content.analysed.parameters)),
+    Key("inputs", _VALUES, "numbers in `values`", lambda content: content.of_names(content.analysed.inputs)),
+    Key("outputs", _VALUES, of=lambda content: content.of_names(content.analysed.outputs)),
+    Key("sizes", many(kind_of(_Size)), of=lambda content: map(content.size, content.analysed.parameters)),
     Key("nodes", many(_NODE)),
-    Key("groups", ANYTHING, of=lambda rows: _tree(folded(list(rows.content.named(rows.nodes)), "model"))),
-    Key("requirements", many(_REQUIREMENT), of=lambda rows: rows.required()),
-    Key("contract", _TERMS, of=lambda rows: rows),
-    Key("diagnostics", many(_DIAGNOSTIC), of=lambda rows: diagnostics(rows.content.analysed)),
-    Key("rows", maybe(_ROWS), "the way of the rows of a batch", lambda rows: row_path(rows.content.analysed)),
-    Key("flops", maybe(int), "the number of the arithmetic of a run", lambda rows: rows.content.flops),
+    Key("groups", ANYTHING, of=lambda content: _tree(folded(list(content.named(content.nodes)), "model"))),
+    Key("requirements", many(_REQUIREMENT), of=lambda content: content.required()),
+    Key("contract", _TERMS, of=lambda content: content),
+    Key("diagnostics", many(_DIAGNOSTIC), of=lambda content: diagnostics(content.analysed)),
+    Key("rows", maybe(_ROWS), "the way of the rows of a batch", lambda content: row_path(content.analysed)),
+    Key("flops", maybe(int), "the number of the arithmetic of a run"),
     Key("memory", Object[_Memory](_LIVES, Key("exact", bool), Key("peak", maybe(int)), Key("uncounted", many(str)))),
-    Key("unknown", many(kind_of(_Unknown)), of=lambda rows: rows.content.unknown()),
-    Key("explained", ANYTHING, of=lambda rows: rows.content.explained.sizes),
-    Key("explained_outputs", ANYTHING, of=lambda rows: rows.content.explained.outputs),
-    Key("not_explained", int, of=lambda rows: rows.content.explained.left_out),
-    Key("values", many(ANYTHING), of=lambda rows: rows.content.value_rows),
-    Key("dims", many(ANYTHING), "a text, and the instruction that gives it", lambda rows: rows.content.dim_rows),
-    Key("definitions", by_name(str), of=lambda rows: rows.content.definitions),
-    Key("program", ANYTHING, of=lambda rows: rows.content.program),
+    Key("unknown", many(kind_of(_Unknown)), of=lambda content: content.unknown()),
+    Key("explained", ANYTHING, of=lambda content: content.explained.sizes),
+    Key("explained_outputs", ANYTHING, of=lambda content: content.explained.outputs),
+    Key("not_explained", int, of=lambda content: content.explained.left_out),
+    Key("values", many(ANYTHING), of=lambda content: content.value_rows),
+    Key("dims", many(ANYTHING), "a text, and the instruction that gives it", lambda content: content.dim_rows),
+    Key("definitions", by_name(str)),
+    Key("program", ANYTHING),
     head=("model",),
     defines=False,
 )

@@ -13,6 +13,8 @@ from string import Template
 from typing import Any, Final
 
 from absint.errors import UsageError
+from absint.model.writing import check_target, write_file
+from absint.shapes.sizes import Sizes, exact_sizes
 from absint.show.page.content import Content
 from absint.show.page.frame import asset, framed, written
 from absint.show.summary import nodes_in_words, totals
@@ -247,6 +249,12 @@ def page(analysed: Analysed, audits: Sequence[Data] = (), sizes: Mapping[str, in
     data: Data = Content(analysed, sizes or {}).document()
     name = data["model"]
     return framed(f"{name}: absint report", "\n".join(_body(analysed, data, name, audits)), data)
+
+
+def write_page(analysed: Analysed, path: str, sizes: Sizes) -> None:
+    """See `absint.Result.report`."""
+    check_target(analysed.origin, path)
+    write_file(page(analysed, sizes=exact_sizes(sizes, analysed.declared_inputs)), path)
 
 
 def _body(analysed: Analysed, data: Data, name: str, audits: Sequence[Data]) -> Iterator[str]:

@@ -13,7 +13,7 @@ from typing import Final
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from absint.errors import UsageError
-from absint.lattices.text.nearest import bounded
+from absint.model import writing
 from absint.show.page.frame import hashes
 from absint.version import VERSION
 
@@ -54,13 +54,9 @@ def site(pyodide: str | os.PathLike[str] | None = None) -> dict[str, bytes]:
 
 def check_folder(folder: str | os.PathLike[str]) -> None:
     """Raises UsageError for a file, and for a folder with something in it that is no such page."""
-    root, name = Path(folder), bounded(os.fspath(folder))
-    if not os.fspath(folder):
-        raise UsageError("-o is empty: name a folder")
-    if root.exists() and not root.is_dir():
-        raise UsageError(f"{name} is a file: name a folder")
-    if root.is_dir() and any(root.iterdir()) and not ((root / _PAGE).is_file() and (root / _ARCHIVE).is_file()):
-        raise UsageError(f"{name} is not empty and holds no page of absint: name another folder")
+    writing.check_folder(
+        folder, lambda root: (root / _PAGE).is_file() and (root / _ARCHIVE).is_file(), "page of absint"
+    )
 
 
 def _runtime(folder: Path) -> Iterator[tuple[str, bytes]]:

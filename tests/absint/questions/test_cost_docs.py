@@ -14,8 +14,8 @@ def rows() -> Iterator[str]:
     """One for each definition, with the operators of all domains."""
     names: dict[str, list[str]] = {}
     for family in FAMILIES:
-        prefix = f"{family.domain}::" if family.domain else ""
-        names.setdefault(family.rule.text, []).extend(prefix + name for name in family.names.split())
+        operators = (f"{domain}::{name}" if domain else name for domain, name in family.keys)
+        names.setdefault(family.rule.text, []).extend(operators)
     for text, operators in names.items():
         yield f"| {', '.join(operators)} | {text} |"
 

@@ -298,7 +298,7 @@ def test_a_frozen_copy_lists_open_ranks() -> None:
     frozen = result.freeze({"K": 64})
     found = frozen.dynamic.outputs
     assert [(value.name, value.dims, value.shape) for value in found] == [("rows", None, "[*ids, 8]")]
-    entry = json.loads(freezing.document(result, frozen))["outputs"][0]
+    entry = json.loads(freezing.FROZEN.text(frozen))["outputs"][0]
     assert (entry["shape"], entry["open_shape"]) == (None, ["*ids", 8])
 
 

@@ -14,7 +14,8 @@ from absint.questions.claims.judging import diagnostics
 from absint.questions.costs.cost import Cost
 from absint.questions.explain.question import explain
 from absint.questions.proofs.equivalence import equal_dims
-from absint.questions.proofs.proofs import Proving, prove
+from absint.questions.proofs.proof import Provers
+from absint.questions.proofs.proofs import prove
 from absint.questions.sizes.checking import check
 from absint.questions.sizes.contracts import contract
 from absint.runs.run import feeds_for
@@ -81,7 +82,7 @@ def test_questions_share_what_they_derive(result: absint.Result) -> None:
     assert all_names(result) is all_names(result)
     assert result.diagnostics is diagnostics(result)
     result.prove("K == 64")
-    assert result.once(Proving) is result.once(Proving)
+    assert result.once(Provers) is result.once(Provers)
 
 
 def test_questions_are_functions_of_what_was_found(result: absint.Result) -> None:

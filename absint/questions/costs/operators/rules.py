@@ -30,9 +30,19 @@ class CostRule(NamedTuple):
 class Family(NamedTuple):
     """Operators of one rule."""
 
-    names: str
     rule: CostRule
-    domain: str = ONNX
+    names: str = ""
+    """Those of ONNX."""
+    contributed: str = ""
+    """Those of onnxruntime, in com.microsoft."""
+    others: Mapping[str, str] = {}
+    """Those of further domains."""
+
+    @property
+    def keys(self) -> list[tuple[str, str]]:
+        """The domain and the name of each."""
+        domains = {ONNX: self.names, MICROSOFT: self.contributed, **self.others}
+        return [(domain, name) for domain, names in domains.items() for name in names.split()]
 
 
 def _stated(work: Rule) -> CostRule:
@@ -55,179 +65,159 @@ def _flops(count: int) -> str:
     return f"{count} FLOP{'' if count == 1 else 's'}"
 
 
-_ELEMENT_WISE: Final = _outputs(1)
-_QUANTISING: Final = _outputs(1, "the scale; 1 more with a zero point", given=(2,))
-_ROTARY: Final = _outputs(3, "two products and a sum")
-_MEAN: Final = _inputs(1, 1)
-_INSTANCE_NORMALISATION: Final = _outputs(7, "mean 1, variance 3, scaling 2, B 1")
-_SOFTMAX: Final = _inputs(products.SOFTMAX, why="maximum, difference, exponential, sum, quotient")
-_RMS_NORMALISATION: Final = _outputs(4, "mean square 2, scaling 2")
-_NO_ARITHMETIC: Final = CostRule("0 FLOPs: elements are moved, or made, without arithmetic", counted.nothing)
-
 FAMILIES: Final = (
     # Multiply and accumulate
-    Family("MatMul MatMulInteger QLinearMatMul", _stated(products.matmul)),
     Family(
+        _stated(products.matmul),
+        "MatMul MatMulInteger QLinearMatMul",
         "DynamicQuantizeMatMul MatMulBlockQuantizedFp4Weight MatMulBlockQuantizedFp8Weight MatMulBnb4 MatMulFpQ4 "
         "MatMulInteger16 MatMulIntegerToFloat MatMulNBits",
-        _stated(products.matmul),
-        MICROSOFT,
     ),
-    Family("FusedMatMul FusedMatMulActivation TransposeMatMul", _stated(products.fused_matmul), MICROSOFT),
-    Family("Gemm", _stated(products.gemm)),
-    Family("FusedGemm GemmFloat8 QGemm", _stated(products.gemm), MICROSOFT),
-    Family("GemmFastGelu", _stated(products.gemm_fast_gelu), MICROSOFT),
-    Family("Einsum", _stated(products.einsum)),
-    Family("CDist", _stated(products.cdist), MICROSOFT),
-    Family("Conv ConvInteger QLinearConv", _stated(products.conv)),
-    Family("FusedConv NhwcConv NhwcFusedConv QLinearConv", _stated(products.conv), MICROSOFT),
-    Family("Conv", _stated(products.conv), NCHWC),
-    Family("Conv QLinearConv", _stated(products.conv), NHWC),
-    Family("ConvTranspose", _stated(products.conv_transpose)),
-    Family("ConvTransposeWithDynamicPads", _stated(products.conv_transpose), MICROSOFT),
-    Family("ConvTranspose QLinearConvTranspose", _stated(products.conv_transpose), NHWC),
-    Family("DeformConv", _stated(products.deform_conv)),
-    Family("CausalConvWithState", _stated(products.causal_conv)),
-    Family("CausalConvWithState", _stated(products.causal_conv), MICROSOFT),
-    Family("AffineGrid", _stated(products.affine_grid)),
-    Family("LSTM GRU RNN", _stated(products.recurrent)),
-    Family("DynamicQuantizeLSTM", _stated(products.recurrent), MICROSOFT),
-    Family("Attention", _stated(products.attention)),
-    Family("Attention QAttention", _stated(products.projected_attention), MICROSOFT),
-    Family("MultiHeadAttention", _stated(products.multi_head_attention), MICROSOFT),
-    Family("GroupQueryAttention", _stated(products.group_query_attention), MICROSOFT),
-    Family("LinearClassifier LinearRegressor", _stated(products.linear_model), ML),
+    Family(_stated(products.fused_matmul), contributed="FusedMatMul FusedMatMulActivation TransposeMatMul"),
+    Family(_stated(products.gemm), "Gemm", "FusedGemm GemmFloat8 QGemm"),
+    Family(_stated(products.gemm_fast_gelu), contributed="GemmFastGelu"),
+    Family(_stated(products.einsum), "Einsum"),
+    Family(_stated(products.cdist), contributed="CDist"),
+    Family(
+        _stated(products.conv),
+        "Conv ConvInteger QLinearConv",
+        "FusedConv NhwcConv NhwcFusedConv QLinearConv",
+        {NCHWC: "Conv", NHWC: "Conv QLinearConv"},
+    ),
+    Family(
+        _stated(products.conv_transpose),
+        "ConvTranspose",
+        "ConvTransposeWithDynamicPads",
+        {NHWC: "ConvTranspose QLinearConvTranspose"},
+    ),
+    Family(_stated(products.deform_conv), "DeformConv"),
+    Family(_stated(products.causal_conv), "CausalConvWithState", "CausalConvWithState"),
+    Family(_stated(products.affine_grid), "AffineGrid"),
+    Family(_stated(products.recurrent), "LSTM GRU RNN", "DynamicQuantizeLSTM"),
+    Family(_stated(products.attention), "Attention"),
+    Family(_stated(products.projected_attention), contributed="Attention QAttention"),
+    Family(_stated(products.multi_head_attention), contributed="MultiHeadAttention"),
+    Family(_stated(products.group_query_attention), contributed="GroupQueryAttention"),
+    Family(_stated(products.linear_model), others={ML: "LinearClassifier LinearRegressor"}),
     # Element by element
     Family(
-        "Abs Acos Acosh Add And Asin Asinh Atan Atanh Bernoulli BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor "
-        "BlackmanWindow Ceil Celu Cos Cosh CumProd CumSum Div Elu Equal Erf Exp Floor Gelu Greater GreaterOrEqual "
-        "HammingWindow HannWindow HardSigmoid HardSwish IsInf IsNaN LeakyRelu Less LessOrEqual Log Mish Mod Mul Neg "
-        "Not Or PRelu Pow RandomNormal RandomNormalLike RandomUniform RandomUniformLike Range Reciprocal Relu Round "
-        "Selu Shrink Sigmoid Sign Sin Sinh Softplus Softsign Sqrt Sub Swish Tan Tanh ThresholdedRelu Where Xor",
-        _ELEMENT_WISE,
-    ),
-    Family(
+        _outputs(1),
+        "Abs Acos Acosh Add And Asin Asinh Atan Atanh Bernoulli BitShift BitwiseAnd BitwiseNot BitwiseOr "
+        "BitwiseXor BlackmanWindow Ceil Celu Cos Cosh CumProd CumSum Div Elu Equal Erf Exp Floor Gelu Greater "
+        "GreaterOrEqual HammingWindow HannWindow HardSigmoid HardSwish IsInf IsNaN LeakyRelu Less LessOrEqual Log "
+        "Mish Mod Mul Neg Not Or PRelu Pow RandomNormal RandomNormalLike RandomUniform RandomUniformLike Range "
+        "Reciprocal Relu Round Selu Shrink Sigmoid Sign Sin Sinh Softplus Softsign Sqrt Sub Swish Tan Tanh "
+        "ThresholdedRelu Where Xor Scale",
         "DequantizeWithOrder Gelu MulInteger QLinearAdd QLinearLeakyRelu QLinearMul QLinearSigmoid QLinearWhere "
-        "QOrderedGelu QuantizeWithOrder QuickGelu",
-        _ELEMENT_WISE,
-        MICROSOFT,
+        "QOrderedGelu QuantizeWithOrder QuickGelu Range",
+        {ML: "Binarizer Imputer"},
     ),
-    Family("Scale", _ELEMENT_WISE),
-    Family("Affine ImageScaler", _outputs(2)),
-    Family("ParametricSoftplus ScaledTanh", _outputs(3)),
-    Family("Range", _ELEMENT_WISE, MICROSOFT),
-    Family("GatedAdd", _outputs(2), MICROSOFT),
-    Family("SwiGLU", _outputs(2, "Swish 1, product 1")),
-    Family("ScaledSiLU", _outputs(2, "SiLU 1, product 1"), MICROSOFT),
-    Family("ComplexMul ComplexMulConj", _outputs(3, "two products and a sum"), MICROSOFT),
-    Family("Adagrad Adam Momentum", _stated(counted.optimiser), TRAINING),
-    Family("Binarizer Imputer", _ELEMENT_WISE, ML),
-    Family("Scaler", _outputs(2), ML),
-    Family("Normalizer", _outputs(3), ML),
-    Family("Max Mean Min Sum", _stated(counted.variadic)),
-    Family("Clip", _outputs(0, "1 for each bound that is given", given=(1, 2))),
-    Family("QuantizeLinear DequantizeLinear", _QUANTISING),
-    Family("QuantizeLinear DequantizeLinear", _QUANTISING, MICROSOFT),
-    Family("GatherBlockQuantized", _outputs(1, "the scale; 1 more with a zero point", given=(3,)), MICROSOFT),
-    Family("DynamicQuantizeLinear", _inputs(4, why="minimum, maximum, scale, zero point")),
-    Family("BiasAdd BiasGelu", _outputs(2), MICROSOFT),
-    Family("FastGelu", _outputs(1, "1 more with a bias", given=(1,)), MICROSOFT),
-    Family("BiasDropout BitmaskBiasDropout", _outputs(1, "1 more with a residual", given=(2,)), MICROSOFT),
-    Family("BiasSplitGelu", _stated(counted.split_gelu), MICROSOFT),
-    Family("RotaryEmbedding", _ROTARY),
-    Family("MRotaryEmbedding RotaryEmbedding", _ROTARY, MICROSOFT),
+    Family(_outputs(2), "Affine ImageScaler", "GatedAdd BiasAdd BiasGelu", {ML: "Scaler"}),
+    Family(_outputs(3), "ParametricSoftplus ScaledTanh", others={ML: "Normalizer"}),
+    Family(_outputs(2, "Swish 1, product 1"), "SwiGLU"),
+    Family(_outputs(2, "SiLU 1, product 1"), contributed="ScaledSiLU"),
+    Family(_outputs(3, "two products and a sum"), contributed="ComplexMul ComplexMulConj"),
+    Family(_stated(counted.optimiser), others={TRAINING: "Adagrad Adam Momentum"}),
+    Family(_stated(counted.variadic), "Max Mean Min Sum"),
+    Family(_outputs(0, "1 for each bound that is given", given=(1, 2)), "Clip"),
+    Family(
+        _outputs(1, "the scale; 1 more with a zero point", given=(2,)),
+        "QuantizeLinear DequantizeLinear",
+        "QuantizeLinear DequantizeLinear",
+    ),
+    Family(_outputs(1, "the scale; 1 more with a zero point", given=(3,)), contributed="GatherBlockQuantized"),
+    Family(_inputs(4, why="minimum, maximum, scale, zero point"), "DynamicQuantizeLinear"),
+    Family(_outputs(1, "1 more with a bias", given=(1,)), contributed="FastGelu"),
+    Family(_outputs(1, "1 more with a residual", given=(2,)), contributed="BiasDropout BitmaskBiasDropout"),
+    Family(_stated(counted.split_gelu), contributed="BiasSplitGelu"),
+    Family(_outputs(3, "two products and a sum"), "RotaryEmbedding", "MRotaryEmbedding RotaryEmbedding"),
     # Reductions
-    Family("ArgMax ArgMin Col2Im GlobalMaxPool Hardmax NonZero ReduceMax ReduceMin ReduceProd ReduceSum", _inputs(1)),
-    Family("ReduceSumInteger", _inputs(1), MICROSOFT),
-    Family("GlobalAveragePool ReduceLogSum ReduceMean", _MEAN),
-    Family("QLinearGlobalAveragePool QLinearReduceMean", _MEAN, MICROSOFT),
-    Family("ReduceL1 ReduceSumSquare", _inputs(2)),
-    Family("GlobalLpPool ReduceL2 ReduceLogSumExp", _inputs(2, 1)),
-    Family("Scatter ScatterElements ScatterND", _stated(counted.scatter)),
+    Family(
+        _inputs(1),
+        "ArgMax ArgMin Col2Im GlobalMaxPool Hardmax NonZero ReduceMax ReduceMin ReduceProd ReduceSum",
+        "ReduceSumInteger",
+        {NCHWC: "GlobalMaxPool", NHWC: "GlobalMaxPool"},
+    ),
+    Family(
+        _inputs(1, 1),
+        "GlobalAveragePool ReduceLogSum ReduceMean",
+        "QLinearGlobalAveragePool QLinearReduceMean",
+        {NCHWC: "GlobalAveragePool", NHWC: "GlobalAveragePool"},
+    ),
+    Family(_inputs(2), "ReduceL1 ReduceSumSquare"),
+    Family(_inputs(2, 1), "GlobalLpPool ReduceL2 ReduceLogSumExp", others={NHWC: "GlobalLpPool"}),
+    Family(_stated(counted.scatter), "Scatter ScatterElements ScatterND"),
     # Normalisations
-    Family("LogSoftmax Softmax", _SOFTMAX),
-    Family("QLinearSoftmax", _SOFTMAX, MICROSOFT),
-    Family("BiasSoftmax", _inputs(products.SOFTMAX + 1, why="Softmax 5, bias 1"), MICROSOFT),
-    Family("LayerNormalization", _outputs(6, "mean 1, variance 3, scaling 2; 1 more with B", given=(2,))),
-    Family("GroupNormalization InstanceNormalization", _INSTANCE_NORMALISATION),
-    Family("RMSNormalization SimplifiedLayerNormalization", _RMS_NORMALISATION),
-    Family("SimplifiedLayerNormalization", _RMS_NORMALISATION, MICROSOFT),
     Family(
-        "SkipLayerNormalization",
+        _inputs(products.SOFTMAX, why="maximum, difference, exponential, sum, quotient"),
+        "LogSoftmax Softmax",
+        "QLinearSoftmax",
+    ),
+    Family(_inputs(products.SOFTMAX + 1, why="Softmax 5, bias 1"), contributed="BiasSoftmax"),
+    Family(_outputs(6, "mean 1, variance 3, scaling 2; 1 more with B", given=(2,)), "LayerNormalization"),
+    Family(
+        _outputs(7, "mean 1, variance 3, scaling 2, B 1"),
+        "GroupNormalization InstanceNormalization",
+        others={NHWC: "InstanceNormalization"},
+    ),
+    Family(
+        _outputs(4, "mean square 2, scaling 2"),
+        "RMSNormalization SimplifiedLayerNormalization",
+        "SimplifiedLayerNormalization",
+    ),
+    Family(
         _outputs(7, "skip 1, mean 1, variance 3, scaling 2; 1 more for each of beta and bias", given=(3, 4)),
-        MICROSOFT,
+        contributed="SkipLayerNormalization",
     ),
     Family(
-        "SkipSimplifiedLayerNormalization",
         _outputs(5, "skip 1, mean square 2, scaling 2; 1 more with a bias", given=(3,)),
-        MICROSOFT,
+        contributed="SkipSimplifiedLayerNormalization",
     ),
     Family(
-        "EmbedLayerNormalization QEmbedLayerNormalization",
         _outputs(8, "sum 1, mean 1, variance 3, scaling 2, beta 1; 1 more with segments", given=(1,)),
-        MICROSOFT,
+        contributed="EmbedLayerNormalization QEmbedLayerNormalization",
     ),
     Family(
-        "SkipGroupNorm",
         _outputs(8, "skip 1, mean 1, variance 3, scaling 2, beta 1; 1 more with a bias", given=(4,)),
-        MICROSOFT,
+        contributed="SkipGroupNorm",
     ),
-    Family("GatedRMSNorm", _outputs(6, "mean square 2, scaling 2, activation 1, product 1"), MICROSOFT),
-    Family("BatchNormalization", _stated(counted.batch_normalisation)),
-    Family("LpNormalization", _inputs(3)),
-    Family("MeanVarianceNormalization", _inputs(6)),
-    Family("LRN", _stated(counted.lrn)),
-    Family("SoftmaxCrossEntropyLoss", _stated(counted.cross_entropy)),
-    Family("NegativeLogLikelihoodLoss", _stated(counted.likelihood)),
+    Family(_outputs(6, "mean square 2, scaling 2, activation 1, product 1"), contributed="GatedRMSNorm"),
+    Family(_stated(counted.batch_normalisation), "BatchNormalization", others={NHWC: "BatchNormalization"}),
+    Family(_inputs(3), "LpNormalization"),
+    Family(_inputs(6), "MeanVarianceNormalization"),
+    Family(_stated(counted.lrn), "LRN", others={NHWC: "LRN"}),
+    Family(_stated(counted.cross_entropy), "SoftmaxCrossEntropyLoss"),
+    Family(_stated(counted.likelihood), "NegativeLogLikelihoodLoss"),
     # Windows and grids
-    Family("AveragePool LpPool MaxPool", _stated(counted.pool)),
-    Family("MaxpoolWithMask NhwcMaxPool QLinearAveragePool", _stated(counted.pool), MICROSOFT),
-    Family("Resize Upsample", _stated(counted.resize)),
-    Family("GridSample", _stated(counted.grid_sample)),
-    Family("GridSample", _stated(counted.grid_sample), MICROSOFT),
-    # Images in other layouts
-    Family("AveragePool MaxPool", _stated(counted.pool), NCHWC),
-    Family("GlobalAveragePool", _MEAN, NCHWC),
-    Family("GlobalMaxPool", _inputs(1), NCHWC),
-    Family("Upsample", _stated(counted.resize), NCHWC),
-    Family("AveragePool LpPool MaxPool QLinearAveragePool", _stated(counted.pool), NHWC),
-    Family("GlobalAveragePool", _MEAN, NHWC),
-    Family("GlobalMaxPool", _inputs(1), NHWC),
-    Family("GlobalLpPool", _inputs(2, 1), NHWC),
-    Family("InstanceNormalization", _INSTANCE_NORMALISATION, NHWC),
-    Family("BatchNormalization", _stated(counted.batch_normalisation), NHWC),
-    Family("LRN", _stated(counted.lrn), NHWC),
-    Family("Resize", _stated(counted.resize), NHWC),
-    Family("GridSample", _stated(counted.grid_sample), NHWC),
+    Family(
+        _stated(counted.pool),
+        "AveragePool LpPool MaxPool",
+        "MaxpoolWithMask NhwcMaxPool QLinearAveragePool",
+        {NCHWC: "AveragePool MaxPool", NHWC: "AveragePool LpPool MaxPool QLinearAveragePool"},
+    ),
+    Family(_stated(counted.resize), "Resize Upsample", others={NCHWC: "Upsample", NHWC: "Resize"}),
+    Family(_stated(counted.grid_sample), "GridSample", "GridSample", {NHWC: "GridSample"}),
     # Moved or made without arithmetic
     Family(
-        "BitCast Cast CastLike CenterCropPad Compress Concat ConcatFromSequence Constant ConstantOfShape DepthToSpace "
-        "Dropout Expand EyeLike Flatten Gather GatherElements GatherND Identity MaxUnpool OneHot Optional "
-        "OptionalGetElement OptionalHasElement Pad Reshape ReverseSequence SequenceAt SequenceConstruct SequenceEmpty "
-        "SequenceErase SequenceInsert SequenceLength Shape Size Slice SpaceToDepth Split SplitToSequence Squeeze "
-        "StringConcat StringNormalizer StringSplit TensorScatter Tile Transpose Trilu Unsqueeze",
-        _NO_ARITHMETIC,
-    ),
-    Family("Crop DynamicSlice GivenTensorFill MemcpyFromHost MemcpyToHost", _NO_ARITHMETIC),
-    Family(
+        CostRule("0 FLOPs: elements are moved, or made, without arithmetic", counted.nothing),
+        "BitCast Cast CastLike CenterCropPad Compress Concat ConcatFromSequence Constant ConstantOfShape "
+        "DepthToSpace Dropout Expand EyeLike Flatten Gather GatherElements GatherND Identity MaxUnpool OneHot "
+        "Optional OptionalGetElement OptionalHasElement Pad Reshape ReverseSequence SequenceAt SequenceConstruct "
+        "SequenceEmpty SequenceErase SequenceInsert SequenceLength Shape Size Slice SpaceToDepth Split "
+        "SplitToSequence Squeeze StringConcat StringNormalizer StringSplit TensorScatter Tile Transpose Trilu "
+        "Unsqueeze Crop DynamicSlice GivenTensorFill MemcpyFromHost MemcpyToHost",
         "BitmaskDropout ExpandDims GatherND Pad QLinearConcat RelativePositionBias RemovePadding RestorePadding "
         "Tokenizer TorchEmbedding Trilu UnfoldTensor",
-        _NO_ARITHMETIC,
-        MICROSOFT,
-    ),
-    Family("ReorderInput ReorderOutput", _NO_ARITHMETIC, NCHWC),
-    Family("DepthToSpace MaxUnpool SpaceToDepth", _NO_ARITHMETIC, NHWC),
-    Family(
-        "ArrayFeatureExtractor CastMap CategoryMapper DictVectorizer FeatureVectorizer LabelEncoder OneHotEncoder "
-        "ZipMap",
-        _NO_ARITHMETIC,
-        ML,
+        {
+            NCHWC: "ReorderInput ReorderOutput",
+            NHWC: "DepthToSpace MaxUnpool SpaceToDepth",
+            ML: "ArrayFeatureExtractor CastMap CategoryMapper DictVectorizer FeatureVectorizer LabelEncoder "
+            "OneHotEncoder ZipMap",
+        },
     ),
 )
 
-RULES: Final[Mapping[tuple[str, str], CostRule]] = {
-    (family.domain, name): family.rule for family in FAMILIES for name in family.names.split()
-}
+RULES: Final[Mapping[tuple[str, str], CostRule]] = {key: family.rule for family in FAMILIES for key in family.keys}
 """The rule of each operator."""
 
 WITHOUT_RULE: Final[Mapping[str, str]] = {

@@ -1,4 +1,5 @@
-"""The specification of a Loop in three nodes: the start of the first trip, that of a next one, and the end.
+"""The specification of an If, whose outputs are those of the branch that is taken, and of a Loop in three nodes: the
+start of the first trip, that of a next one, and the end.
 
 What is carried is invariant if it holds at the start of the first trip, and at the start of a trip after one at whose
 start it holds. The number of the trip is part of it.
@@ -6,43 +7,79 @@ start it holds. The number of the trip is part of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, NamedTuple
 
 from absint.program.nodes import Node
 from absint.program.steps import IfJoin, LoopExit, LoopHead, Operand
 from absint.questions.certificates.lemma import Goal, Lemma, Problem, Proved
-from absint.questions.certificates.meanings import Meaning, NotSpecifiedError, joined
-from absint.questions.certificates.terms import Claim, replaced
+from absint.questions.certificates.meanings import Meaning, NotSpecifiedError, Outputs
+from absint.questions.certificates.terms import NOTHING, Claim, replaced
 
 Inputs = Sequence[Claim | None]
 
 
+TAKEN: Final = "taken@0"
+"""The name of the condition of an If."""
+
+
+def joined(inputs: Inputs) -> Meaning:
+    """The node that joins branches. Inputs: the condition, and the results of both.
+
+    Values of the other branch are not computed: nothing is said of them, not even that their sizes are natural numbers.
+    Raises NotSpecifiedError.
+    """
+    condition, *results = inputs
+    half, made = len(results) // 2, Outputs()
+    _truth(TAKEN, 0, condition or NOTHING, made)
+    for place, pair in enumerate(zip(results[:half], results[half:], strict=True)):
+        both = ((place + 1, pair[0]), (place + 1 + half, pair[1]))
+        found = [(at, claim) for at, claim in both if claim is not None and claim.dims is not None]
+        if not found:
+            continue
+        made.declare(f"out{place}@rank")
+        for axis in range(max(len(claim.dims or ()) for _, claim in found)):
+            made.size(f"out{place}@{axis}")
+        elements, sort = max((len(claim.elements or ()), claim.sort) for _, claim in found)
+        for element in range(elements):
+            made.declare(f"out{place}@e{element}", sort)
+        for at, claim in found:
+            taken = TAKEN if at <= half else f"(not {TAKEN})"
+            for part, _, _ in claim.parts:
+                made.state(f"(=> {taken} (= out{place}@{part} in{at}@{part}))", "what the branch gives")
+    if not made.specified:
+        raise NotSpecifiedError("no shape of a branch is known")
+    return _meaning("If", made, are_computed=False)
+
+
+def _meaning(title: str, made: Outputs, *, are_computed: bool = True) -> Meaning:
+    return Meaning(title, (), tuple(made.declared), tuple(made.specified), are_computed)
+
+
 def started(inputs: Inputs) -> Meaning:
     """The head in trip 0. Inputs: the number of trips, the condition, what is carried."""
-    return _head("start@0", "0", inputs[2:], 2)
+    return _head("start@0", "0", inputs)
 
 
 def goes_on(inputs: Inputs) -> Meaning:
     """The head in the next trip. Inputs: the number of the last one, the condition, what its body gives."""
     if not _has_number(inputs[0]):
         raise NotSpecifiedError("the number of the trip is not known")
-    return _head("next@0", "(+ in0@e0 1)", inputs[2:], 2)
+    return _head("next@0", "(+ in0@e0 1)", inputs)
 
 
-def _head(name: str, number: str, carried: Inputs, first: int) -> Meaning:
+def _head(name: str, number: str, inputs: Inputs) -> Meaning:
     """The number, the condition, which holds whenever the body runs, and what is carried."""
-    declared = [
-        f"(define-fun {name} () Int {number})",
-        "(define-fun out0@rank () Int 0)",
-        f"(define-fun out0@e0 () Int {name})",
-        "(define-fun out1@rank () Int 0)",
-        "(define-fun out1@e0 () Bool true)",
-    ]
-    for at, claim in enumerate(carried):
-        for part, sort in _parts(claim):
-            declared.append(f"(define-fun out{at + 2}@{part} () {sort} in{at + first}@{part})")
-    return Meaning("Loop", (), tuple(declared), ())
+    made = Outputs()
+    made.define(name, number)
+    made.define("out0@rank", 0)
+    made.define("out0@e0", name)
+    made.define("out1@rank", 0)
+    made.define("out1@e0", "true", "Bool")
+    for at, claim in enumerate(inputs[2:], 2):
+        for part, sort, _ in (claim or NOTHING).parts:
+            made.define(f"out{at}@{part}", f"in{at}@{part}", sort)
+    return _meaning("Loop", made)
 
 
 def ended(inputs: Inputs, count: int, ranks: Sequence[int | None]) -> Meaning:
@@ -50,87 +87,70 @@ def ended(inputs: Inputs, count: int, ranks: Sequence[int | None]) -> Meaning:
     and the number of the last trip. Outputs: `count` carried values, then scan outputs of the declared ranks, plus 1.
     """
     limit, condition, last, number = inputs[0], inputs[1], 2 + 2 * count, len(inputs) - 1
-    declared = ["(declare-const trips@0 Int)"]
-    specified = [("(<= 0 trips@0)", "the number of trips")]
-    declared += [_truth("begins@0", 1, condition), _truth("goes@0", last, inputs[last])]
-    specified.append(("(=> (not begins@0) (= trips@0 0))", "the condition holds at first"))
-    stops = ["(not begins@0)", "(and (<= 1 trips@0) (not goes@0))"]
+    made = Outputs()
+    made.declare("trips@0")
+    made.state("(<= 0 trips@0)", "the number of trips")
+    _truth("begins@0", 1, condition, made)
+    _truth("goes@0", last, inputs[last], made)
+    made.state("(=> (not begins@0) (= trips@0 0))", "the condition holds at first")
+    stops = "(not begins@0) (and (<= 1 trips@0) (not goes@0))"
     if limit is None:
-        specified.append((f"(or {' '.join(stops)})", "it ends by its condition"))
+        made.state(f"(or {stops})", "it ends by its condition")
     elif _has_number(limit):
-        declared.append("(define-fun most@0 () Int (ite (<= 0 in0@e0) in0@e0 0))")
-        specified.append(("(<= trips@0 most@0)", "no more trips than are allowed"))
-        specified.append((f"(or (= trips@0 most@0) {' '.join(stops)})", "it ends by their number or its condition"))
+        made.define("most@0", "(ite (<= 0 in0@e0) in0@e0 0)")
+        made.state("(<= trips@0 most@0)", "no more trips than are allowed")
+        made.state(f"(or (= trips@0 most@0) {stops})", "it ends by their number or its condition")
     if _has_number(inputs[number]):
-        specified.append((f"(=> (<= 1 trips@0) (= in{number}@e0 (- trips@0 1)))", "the number of the last trip"))
+        made.state(f"(=> (<= 1 trips@0) (= in{number}@e0 (- trips@0 1)))", "the number of the last trip")
     for at in range(count):
-        _carried(at, at + 2, inputs[at + 2], last + 1 + at, inputs[last + 1 + at], declared, specified)
+        _carried(at, inputs, at + 2, last + 1 + at, made)
     for at, rank in enumerate(ranks):
-        place = last + 1 + count + at
-        _scanned(at + count, place, inputs[place], rank, declared, specified)
-    return Meaning("Loop", (), tuple(declared), tuple(specified), are_computed=False)
+        _scanned(at + count, inputs, last + 1 + count + at, rank, made)
+    return _meaning("Loop", made, are_computed=False)
 
 
-def _carried(
-    output: int,
-    first: int,
-    start: Claim | None,
-    last: int,
-    result: Claim | None,
-    declared: list[str],
-    specified: list[tuple[str, str]],
-) -> None:
+def _carried(output: int, inputs: Inputs, start: int, result: int, made: Outputs) -> None:
     """The last values of the body; the initial ones if there was no trip."""
-    sides = [("(= trips@0 0)", first, dict(_parts(start))), ("(<= 1 trips@0)", last, dict(_parts(result)))]
-    sorts = sides[0][2] | sides[1][2]
-    for part, sort in sorts.items():
-        declared.append(f"(declare-const out{output}@{part} {sort})")
+    sides = [
+        (when, place, {part: sort for part, sort, _ in (inputs[place] or NOTHING).parts})
+        for when, place in (("(= trips@0 0)", start), ("(<= 1 trips@0)", result))
+    ]
+    for part, sort in (sides[0][2] | sides[1][2]).items():
+        name = f"out{output}@{part}"
         if part.isdecimal():
-            specified.append((f"(<= 0 out{output}@{part})", "a size"))
+            made.size(name)
+        else:
+            made.declare(name, sort)
         for when, place, parts in sides:
             if parts.get(part) == sort:
-                specified.append((f"(=> {when} (= out{output}@{part} in{place}@{part}))", "what is carried"))
+                made.state(f"(=> {when} (= {name} in{place}@{part}))", "what is carried")
 
 
-def _scanned(
-    output: int,
-    place: int,
-    claim: Claim | None,
-    rank: int | None,
-    declared: list[str],
-    specified: list[tuple[str, str]],
-) -> None:
+def _scanned(output: int, inputs: Inputs, place: int, rank: int | None, made: Outputs) -> None:
     """A row for each trip."""
+    claim = inputs[place]
     if claim is None or claim.dims is None or len(claim.dims) != rank:
         return  # without a trip, runtimes go by the declared rank
-    declared.append(f"(define-fun out{output}@rank () Int {len(claim.dims) + 1})")
-    declared.append(f"(define-fun out{output}@0 () Int trips@0)")
-    for axis in range(len(claim.dims)):
-        declared.append(f"(declare-const out{output}@{axis + 1} Int)")
-        specified.append((f"(<= 0 out{output}@{axis + 1})", "a size"))
+    made.define(f"out{output}@rank", rank + 1)
+    made.define(f"out{output}@0", "trips@0")
+    for axis in range(rank):
+        made.size(f"out{output}@{axis + 1}")
         same = f"(= out{output}@{axis + 1} in{place}@{axis})"
-        specified.append((f"(=> (<= 1 trips@0) {same})", "a row of the last trip"))
+        made.state(f"(=> (<= 1 trips@0) {same})", "a row of the last trip")
 
 
-def _truth(name: str, place: int, claim: Claim | None) -> str:
+def _truth(name: str, place: int, claim: Claim | None, made: Outputs) -> None:
     """A condition: true if it is left out, any truth if it is not known."""
     if claim is None:
-        return f"(define-fun {name} () Bool true)"
-    known = claim.truths and claim.elements is not None and len(claim.elements) == 1
-    return f"(define-fun {name} () Bool in{place}@e0)" if known else f"(declare-const {name} Bool)"
+        made.define(name, "true", "Bool")
+    elif claim.truths and claim.elements is not None and len(claim.elements) == 1:
+        made.define(name, f"in{place}@e0", "Bool")
+    else:
+        made.declare(name, "Bool")
 
 
 def _has_number(claim: Claim | None) -> bool:
     return claim is not None and claim.sort == "Int" and claim.elements is not None and len(claim.elements) == 1
-
-
-def _parts(claim: Claim | None) -> Iterator[tuple[str, str]]:
-    """The names and sorts of what is known of a value: `rank`, `0`, `e1`."""
-    if claim is None or claim.dims is None:
-        return
-    yield "rank", "Int"
-    yield from ((str(axis), "Int") for axis in range(len(claim.dims)))
-    yield from ((f"e{at}", claim.sort) for at in range(len(claim.elements or ())))
 
 
 # What is proved of the nodes that If and Loop become.
