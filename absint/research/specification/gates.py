@@ -215,6 +215,7 @@ def where(node: Node) -> Output:
         at("uint8: N C H", "", "uint8:", "", "uint8:", opset=13, axis=1),
         at("uint8: N C H", "", "uint8:", "", "uint8:", opset=11, axis=-2),
         at("uint8: N C", "", "uint8:", "", "uint8:", opset=13, axis=2),
+        at("uint8: N", "", "uint8:", "", "uint8:", opset=13),
     ],
 )
 def softmax(node: Node) -> Output:

@@ -158,7 +158,12 @@ def window_function(node: Node) -> Output:
 @specifies(
     "QuantizeLinear",
     first=21,
-    grid=[at("N C", "M K", "uint8: L D", block_size=2, last=27), at("N C", "M K", block_size=3, axis=0, last=27)],
+    grid=[
+        at("N C", "M K", "uint8: L D", block_size=2, last=27),
+        at("N C", "M K", block_size=3, axis=0, last=27),
+        at("N C", "", "uint8:", output_dtype=2),
+        at("N C", "", "int8:", output_dtype=3),
+    ],
 )
 @specifies(
     "DequantizeLinear",

@@ -82,6 +82,7 @@ def sliding(node: Node, weight: int = 1, bias: int = 2, *, divides_towards_0: bo
     x, w, b = node.input(0), node.input(weight), node.optional(bias)
     node.demand(x.rank == w.rank >= 3, "X and W must have one rank, 3 or more")
     group, axes = node.integer("group", 1), x.rank - 2
+    node.demand(group != 0, "there must be groups")
     node.requires(equal(x.dims[1], w.dims[1] * group), "channels of X must be those of W times group")
     node.requires(equal(w.dims[0] % group, 0), "output channels must be a multiple of group")
     if b is not None:
