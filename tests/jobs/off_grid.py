@@ -13,9 +13,9 @@ import re
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import onnx
@@ -30,15 +30,48 @@ from absint.research.specification.node import IllegalError, Input, Node, Output
 from absint.research.specification.specs import specification
 from tests.soundness import limits
 from tests.soundness.node_drafts import NodeDraft, TooLargeError
-from tests.soundness.node_runs import ILL_TYPED, NOT_THERE, bindings, constants, inside, shortened
+from tests.soundness.node_runs import ILL_TYPED, NOT_THERE, bindings, constants, inside
 from tests.soundness.node_schemas import Operator, operators
 from tests.soundness.random_nodes import draft, named
 from tests.soundness.runs import OnnxRuntime
+from tests.specification.comparing import MISSING
 
-KNOWN: Final[Mapping[str, str]] = {
-    "index is out of range|Invalid sequence length|divide by zero": "values, of which nothing is specified",
-}
-"""Disagreements that are none: an expression for the text of one, and why."""
+
+class Known(NamedTuple):
+    """A disagreement that is none: what a specification does not look at."""
+
+    operators: str
+    """An expression for their names."""
+    failure: str
+    """An expression for what onnxruntime says."""
+    reason: str
+
+
+KNOWN: Final = (
+    Known(
+        ".*",
+        "index is out of range|Invalid sequence length|divide by zero|Out of range value in index|out of data bounds"
+        "|must be in the range|exceeds max_sequence_length|size input must be greater",
+        "values of the inputs",
+    ),
+    Known(
+        "TreeEnsemble.*|SVM.*|Linear.*|TfIdfVectorizer|LabelEncoder|Scaler",
+        "Exception during initialization",
+        "tables in attributes that do not fit together",
+    ),
+    Known("LSTM|GRU|RNN", r"clip_ > 0\.f", "a clip that is not positive"),
+    Known("BatchNormalization", "not in allowed output sizes", "outputs that only training gives"),
+    Known(".*", "Unrecognized attribute", "attributes that the version does not have"),
+    Known(
+        ".*",
+        "No attribute with (this )?name|Attribute '.*' is required|must be provided|non-empty pool_|GetAttr",
+        "attributes that the schema lets be left out, and onnxruntime needs",
+    ),
+)
+"""At most 40; `python -m tests.pages.rules` lists them in docs/rules.md."""
+
+MOST: Final = 600
+"""Characters of a disagreement that are shown."""
 
 ENDED: Final = "onnxruntime ended the process"
 """A crash: other jobs look for these."""
@@ -82,12 +115,13 @@ def disagreements(found: NodeDraft, tally: Counter[str]) -> Iterator[str]:
             continue
         for engine in ENGINES:
             ok, values = engine.run(serialised, feeds)
-            if not ok and (NOT_THERE.search(str(values)) or ILL_TYPED.search(str(values)) or ENDED in str(values)):
+            said = "" if ok else str(values)
+            if NOT_THERE.search(said) or ILL_TYPED.search(said) or any(text in said for text in (ENDED, *MISSING)):
                 continue
             if ok and limits.deviates(inside(model), arrays):
                 continue
             compared = True
-            if text := _difference(node, meaning, values if ok else None, str(values)):
+            if text := _difference(node, meaning, values if ok else None, said):
                 way = "optimised" if engine.optimised else "plain"
                 shapes = [list(np.shape(arrays[name])) if name else None for name in names]
                 yield f"{found} {shapes} {dict(node.attributes)} ({way}, seed {found.seed}): {text}"
@@ -120,13 +154,17 @@ def _difference(
     node: Node, meaning: Output | Sequence[Output] | IllegalError, values: Sequence[Any] | None, failure: str
 ) -> str:
     """What is wrong of one run; empty if nothing is."""
-    if any(not limit.formula.holds({}) for limit in node.limited):
-        return ""
+    if limits := [limit for limit in node.limited if not limit.formula.holds({})]:
+        is_wrong = values is not None and all(limit.is_certain for limit in limits)
+        return f"runs, and breaks a limit: {limits[0].reason}" if is_wrong else ""
     if isinstance(meaning, IllegalError):
         return "" if values is None else f"runs and is illegal: {meaning}"
-    broken = [clause.reason for clause in node.legal if not clause.formula.holds({})]
+    try:
+        broken = [clause.reason for clause in node.legal if not clause.formula.holds({})]
+    except ZeroDivisionError:
+        return "the specification divides by zero"
     if values is None:
-        return "" if broken else f"is legal and fails: {shortened(failure)}"
+        return "" if broken else f"is legal and fails: {failure.strip()}"
     if broken:
         return f"runs and is illegal: {broken[0]}"
     outputs = [meaning] if isinstance(meaning, Output) else meaning
@@ -139,6 +177,12 @@ def _difference(
             if not fits:
                 return f"output {place} has shape {list(array.shape)}, which is not specified"
     return ""
+
+
+def known_of(operator: str, text: str) -> Known | None:
+    """What is known of a disagreement."""
+    fitting = (known for known in KNOWN if re.fullmatch(known.operators, operator) and re.search(known.failure, text))
+    return next(fitting, None)
 
 
 def signature(text: str) -> str:
@@ -162,13 +206,12 @@ def main() -> int:
         except LookupError:
             continue
         for text in disagreements(found, tally):
-            reason = next((where for pattern, where in KNOWN.items() if re.search(pattern, text)), "")
-            if reason:
-                known[reason] += 1
+            if (reason := known_of(found.operator, text)) is not None:
+                known[reason.reason] += 1
                 continue
             seen[signature(text)] += 1
             if seen[signature(text)] == 1:
-                print(text, flush=True)
+                print(text if len(text) < MOST else f"{text[: MOST // 2]} ... {text[-MOST // 2 :]}", flush=True)
     print(dict(tally), f"known {known.total()}, disagreements {seen.total()}")
     print(*(f"{times:4} {text}" for text, times in seen.most_common()), sep="\n")
     return int(bool(seen))

@@ -26,9 +26,11 @@ def test_faults_are_in_functions_alone() -> None:
 @pytest.mark.parametrize(
     ("module", "breaks", "by"),
     [
-        ("layout", "1 becomes 2 in: x, repeats = node.input(0), node.elements(1)", "Tile-6"),
+        ("layout", "1 becomes 2 in: x, repeats = node.input(0), node.elements(1)", "Tile-"),
         ("windows", "node.requires(equal(b.dims[0], w.dims[0])", "Conv-"),
         ("reductions", "- becomes + in: statistics", "LayerNormalization-17"),
+        ("tokens", "0 becomes 1 in: (found,) = node.through(experts", "nothing is legal there"),
+        ("tokens", "7 becomes 8 in: if any(x is not None", "nothing was specified"),
         ("contents", '1 becomes 2 in: "Sign"', "Sign-"),
     ],
 )
@@ -42,6 +44,7 @@ def test_what_changes_nothing_is_equivalent_or_unseen() -> None:
     twice = fault("tokens", "4 becomes 5 in: node.fit({1: q.dims, 2: (batch, steps, heads, value)")
     assert seen(twice).state == "equivalent"
     assert seen(fault("reductions", "1 becomes 2 in: bins, length")).state == "killed"
+    assert seen(fault("reductions", "20 becomes 21 in: default")).state == "argued"
     states = [Seen("a", "", "killed", ""), Seen("b", "", "UNSEEN", ""), Seen("c", "", "killed", "")]
     assert list(summary(states)) == ["3 faults, 2 killed, 1 UNSEEN"]
 

@@ -17,14 +17,16 @@ from typing import Final, NamedTuple
 from absint.program.steps import LOWERED
 from absint.research.obligations.making import applied, obligations_of
 from absint.research.obligations.ruled import ruled
-from absint.research.obligations.solving import Gap, Obligation
+from absint.research.obligations.solving import Gap, Obligation, is_vacuous
 from absint.research.specification.specs import specification, specified
+from absint.solver.backend import Backend
 from absint.transfer.families import shipped
+from tests.jobs.off_grid import KNOWN
 from tests.pages import settle
 from tests.specification import incomplete
 from tests.specification.operators import versions
 from tests.specification.ranks import BOUND, FAMILIES
-from tests.specification.undecided import UNDECIDED
+from tests.specification.undecided import UNDECIDED, VACUOUS
 from tests.specification.unspecified import INTERNAL, OTHERS, REASONS
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "rules.md"
@@ -38,7 +40,7 @@ class Aspects(NamedTuple):
     name: str
     versions: tuple[int, ...]
     obligations: Mapping[str, int]
-    """How many there are of each kind."""
+    """How many there are of each kind, but vacuous ones."""
     scripts: Mapping[str, frozenset[int]]
     """The scripts of each kind, as numbers: one that several obligations share is decided once."""
     complete: bool
@@ -48,6 +50,8 @@ class Aspects(NamedTuple):
     """Some sizes are illegal at ranks and attributes that are legal."""
     rejects: bool
     """The rule rejects some instance."""
+    vacuous: int
+    """How many obligations claim nothing."""
 
 
 @cache
@@ -59,7 +63,8 @@ def aspects() -> Sequence[Aspects]:
 def _aspects() -> Iterator[Aspects]:
     for domain, operator in specified():
         known = [v for v in versions(domain, operator) if specification(domain, operator, v) is not None]
-        items = [item for v in known for item in obligations_of(shipped(), domain, operator, v)]
+        made = [item for v in known for item in obligations_of(shipped(), domain, operator, v)]
+        items = [item for item in made if isinstance(item, Gap) or not _claims_nothing(item)]
         rules = [shipped().lookup(domain, operator, v) for v in known]
         gaps = [item.reason for item in items if isinstance(item, Gap)]
         yield Aspects(
@@ -71,7 +76,23 @@ def _aspects() -> Iterator[Aspects]:
             tuple(dict.fromkeys(reason for reason in gaps if reason.startswith("may fail"))),
             _has_clauses(domain, operator, known),
             _rejects(domain, operator, known),
+            len(made) - len(items),
         )
+
+
+@cache
+def _backend() -> Backend:
+    return Backend()
+
+
+_VACUOUS: Final[dict[str, bool]] = {}
+"""By what is assumed."""
+
+
+def _claims_nothing(item: Obligation) -> bool:
+    if item.premises not in _VACUOUS:
+        _VACUOUS[item.premises] = is_vacuous(item, _backend())
+    return _VACUOUS[item.premises]
 
 
 def _scripts(items: Sequence[Obligation | Gap], kind: str) -> frozenset[int]:
@@ -140,6 +161,13 @@ def section() -> str:
         f"{len(found)} operators in {sum(len(item.versions) for item in found)} versions. `tests/specification` proves"
         " every obligation about them, but for those named below that no solver decides.\n",
         *_table(found),
+        *_vacuous(found),
+        "## Differences off the grid\n",
+        "`python -m tests.jobs.off_grid` counts these apart:\n",
+        "| operators | what onnxruntime refuses |",
+        "|---|---|",
+        *[f"| {_operators(known.operators)} | {known.reason} |" for known in KNOWN],
+        "",
         "## Operators without a specification\n",
         *_unspecified(),
         "## Rules that promise nothing\n",
@@ -194,6 +222,22 @@ def _table(found: Sequence[Aspects]) -> Iterator[str]:
         counts = [item.obligations[kind] for item in found if kind in item.obligations]
         distinct = len(frozenset().union(*(item.scripts[kind] for item in found)))
         yield f"| {kind} | {meaning} | {len(counts)} | {sum(counts):,} | {distinct:,} |"
+    yield ""
+
+
+def _operators(expression: str) -> str:
+    return "all" if expression == ".*" else expression.replace(".*", "...").replace("|", ", ")
+
+
+def _vacuous(found: Sequence[Aspects]) -> Iterator[str]:
+    number = sum(item.vacuous for item in found)
+    yield fill(
+        f"*Distinct* counts scripts that differ. {number} obligations are vacuous, since what they assume never holds."
+        " They are not counted; a test looks for them. They are about",
+        120,
+    )
+    yield ""
+    yield from (f"- {operator}: {why}" for operator, why in VACUOUS.items())
     yield ""
 
 

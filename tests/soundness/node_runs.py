@@ -31,7 +31,10 @@ NOT_THERE: Final = re.compile(
 """Failures that speak of the runtime, not of the node."""
 
 
-ILL_TYPED: Final = re.compile(r"Type Error|Type parameter|Type '.*' of input|expected to have type|element type")
+ILL_TYPED: Final = re.compile(
+    r"Type Error|Type parameter|Type '.*' of input|expected to have type|element type"
+    "|bit-width|type inference failed|valid type"
+)
 """Failures that speak of element types."""
 
 

@@ -13,7 +13,15 @@ from absint.lattices.logic.relation import FALSE, ge
 from absint.lattices.terms.expr import ZERO_EXPR
 from absint.lattices.terms.normal import Real
 from absint.research.obligations.making import obligations, obligations_of
-from absint.research.obligations.solving import Decision, Obligation, by_cvc5, by_z3, decided, unbounded
+from absint.research.obligations.solving import (
+    Decision,
+    Obligation,
+    by_cvc5,
+    by_z3,
+    decided,
+    is_vacuous,
+    unbounded,
+)
 from absint.research.specification.node import Node, Output, tensor
 from absint.research.specification.specs import Function, Instance, Specification, at, specification, specified
 from absint.solver.backend import Backend
@@ -21,7 +29,7 @@ from absint.transfer.families import shipped
 from absint.transfer.rule import Rule
 from absint.transfer.semantics import ONNX
 from tests.specification.operators import is_known, versions
-from tests.specification.undecided import UNDECIDED
+from tests.specification.undecided import UNDECIDED, VACUOUS
 
 SECONDS = 60
 """For one obligation; most take less than one."""
@@ -36,9 +44,12 @@ def backend() -> Iterator[Backend]:
 @pytest.mark.share(5)
 @pytest.mark.parametrize(("domain", "operator"), specified(), ids=lambda part: part)
 def test_rules_meet_their_specification(domain: str, operator: str, backend: Backend) -> None:
-    seen = set()
+    seen, assumed = set(), set()
     for version in versions(domain, operator):
         for item in obligations_of(shipped(), domain, operator, version):
+            if isinstance(item, Obligation) and item.premises not in assumed:
+                assumed.add(item.premises)
+                assert operator in VACUOUS or not is_vacuous(item, backend), (item.instance, item.claim)
             if isinstance(item, Obligation) and item.script not in seen:
                 seen.add(item.script)
                 decision = decided(item, backend, SECONDS)
@@ -68,6 +79,32 @@ def test_the_documents_alone_decide(domain: str, operator: str, backend: Backend
                     decision = decided(item, backend, SECONDS)
                     where = f"{item.instance}: {item.claim}, {decision.sizes}"
                     assert decision.verdict == "proved" or (operator, item.instance) in UNDECIDED, where
+
+
+def test_what_assumes_the_impossible_is_vacuous(backend: Backend) -> None:
+    """A specification that allows no sizes makes every rule right."""
+
+    @rule("Concat", inputs="x", outputs="y", complete=True)
+    def wrong(op: Op) -> Tensor:
+        """One more than there is, and a requirement out of thin air."""
+        size = op.tensor("x").shape[0]
+        op.require(ge(size, 5), "an invented requirement")
+        return Tensor(op.tensor("x").dtype, Shape([size + 1]))
+
+    def specified(least: int) -> Function:
+        def function(node: Node) -> Output:
+            (size,) = node.input(0).dims
+            node.requires(size >= least, "not too small")
+            node.requires(size < 3, "nor too large")
+            return tensor([size])
+
+        return function
+
+    for least, vacuous in ((1, set()), (3, {"exact", "unique", "necessary"})):
+        spec = Specification(("Concat",), "", 1, 99, specified(least), (at("N"),))
+        found = [item for item in obligations(wrong, spec, "Concat", 13, at("N")) if isinstance(item, Obligation)]
+        assert {item.kind for item in found} == {"exact", "unique", "necessary", "sufficient"}
+        assert {item.kind for item in found if is_vacuous(item, backend)} == vacuous
 
 
 def test_solvers_agree(backend: Backend) -> None:

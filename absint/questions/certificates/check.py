@@ -2212,10 +2212,15 @@ class Solver:
         """sat, unsat, unknown, or what went wrong."""
         if self.module == "z3":
             z3: Any = importlib.import_module(self.module)
-            solver = z3.Solver()
-            solver.set("timeout", round(seconds * 1000))
-            solver.add(z3.parse_smt2_string(path.read_text("utf-8").replace("(check-sat)", "")))
-            return str(solver.check())
+            text, said, context = path.read_text("utf-8").replace("(check-sat)", ""), "", z3.Context()
+            for solver in (z3.SimpleSolver(ctx=context), z3.Solver(ctx=context)):
+                solver.set("timeout", round(seconds * 500))
+                if not said:  # without them products are settled at once, or never
+                    solver.set("arith.nl.grobner", False)
+                solver.add(z3.parse_smt2_string(text, ctx=context))
+                if (said := str(solver.check())) != "unknown":
+                    break
+            return said
         if self.module == "cvc5":
             cvc5: Any = importlib.import_module(self.module)
             cvc = cvc5.Solver()

@@ -194,13 +194,17 @@ class _Making:
             yield from self._entailed(required, clause)
 
     def _entailed(self, required: Sequence[Relation], clause: Clause) -> Iterator[Obligation | Gap]:
-        script = self._script([negated(clause.strict if self.semantics == ONNX else clause.formula)])
+        script = self._script([])
         for relation in required:
             script.commands(f"(assert {script.script.relation(relation)})")
-        yield self._made("sufficient", f"the requirements imply: {clause.reason}", script)
+        premises = script.text if self.meaning.outputs else ""
+        script.commands(f"(assert {negated(clause.strict if self.semantics == ONNX else clause.formula).smtlib()})")
+        yield self._made("sufficient", f"the requirements imply: {clause.reason}", script, premises)
 
-    def _made(self, kind: Kind, claim: str, script: _Script) -> Obligation:
-        return Obligation(self.operator, self.version, str(self.instance), kind, claim, script.text)
+    def _made(self, kind: Kind, claim: str, script: _Script, premises: str | None = None) -> Obligation:
+        if premises is None:
+            premises = "" if kind == "rejected" else self._script([self.legal]).text
+        return Obligation(self.operator, self.version, str(self.instance), kind, claim, script.text, premises)
 
     def _gap(self, reason: str) -> Gap:
         return Gap(self.operator, self.version, str(self.instance), reason)

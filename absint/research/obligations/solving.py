@@ -33,6 +33,8 @@ class Obligation:
     """The claim in words: `output 0, axis 2 is H - 2`."""
     script: str
     """SMT-LIB 2 without `check-sat`. It has no model if the claim holds."""
+    premises: str = ""
+    """The part of the script that the claim assumes; empty if it assumes nothing."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,13 @@ def by_z3(obligation: Obligation, backend: Backend, seconds: float = 10) -> Deci
     answer = backend.check(obligation.script, rlimit=RLIMIT, seconds=seconds, core=False)
     sizes = ", ".join(f"{name} = {value}" for name, value in answer.model.items() if " " not in name)
     return Decision(obligation, "z3", _VERDICTS.get(answer.verdict, "undecided"), answer.seconds, sizes)
+
+
+def is_vacuous(obligation: Obligation, backend: Backend, seconds: float = 10) -> bool:
+    """What the claim assumes never holds, so that nothing is claimed."""
+    if not obligation.premises:
+        return False
+    return backend.check(obligation.premises, rlimit=RLIMIT, seconds=seconds, core=False).verdict == "unsat"
 
 
 def by_cvc5(obligation: Obligation, seconds: float = 10) -> Decision:

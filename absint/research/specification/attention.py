@@ -38,19 +38,17 @@ class Heads(NamedTuple):
 )
 def attention(node: Node) -> list[Output]:
     """Y in the form of Q; keys and values of all steps, past ones first; scores (batch, heads, steps, all steps)."""
+    node.demand(len({node.input(place).rank for place in range(3)}) == 1, "Q, K and V must have one form")
     q = _heads(node, node.input(0), "q_num_heads")
     k, v = (_heads(node, node.input(place), "kv_num_heads") for place in (1, 2))
     node.agree((q.batch, q.batch, k.steps), (k.batch, v.batch, v.steps), "batches and steps must agree")
     node.requires(equal(q.size, k.size), "heads of Q and K must have one size")
     node.requires(equal(k.heads, v.heads), "K and V must have as many heads")
-    if isinstance(q.heads, int) and isinstance(k.heads, int):
-        node.demand(q.heads % k.heads == 0, "heads of Q must be a multiple of those of K")
+    if isinstance(q.heads, int):
+        node.demand(q.heads % node.integer("kv_num_heads") == 0, "heads of Q must be a multiple of those of K")
     else:
         kinds = Term("%", (term(q.heads), term(k.heads)))
         node.requires(both(term(k.heads) >= 1, equal(kinds, 0)), "heads of Q must be a multiple of those of K")
-    if node.version >= 25:
-        for clause in list(node.legal):
-            node.limits(clause.formula, "onnxruntime runs the function body, which may regroup what does not agree")
     node.needs_elements(
         (q.batch, q.steps, k.steps, term(q.size), term(v.size), term(q.heads), term(k.heads)),
         "onnxruntime needs axes that are not empty",
@@ -66,6 +64,9 @@ def attention(node: Node) -> list[Output]:
     mask = node.optional(3)
     if mask is not None:
         _mask(node, mask, q, steps)
+    if node.version >= 25:
+        for clause in list(node.legal):
+            node.limits(clause.formula, "onnxruntime runs the function body, which may regroup what does not agree")
     packed = node.input(0).rank == 3
     y: list[Int] = [q.batch, q.steps, term(q.heads) * v.size] if packed else [q.batch, q.heads, q.steps, v.size]
     present = [tensor([x.batch, x.heads, steps, x.size]) for x in (k, v)]
@@ -83,10 +84,12 @@ def _mask(node: Node, mask: Input, q: Heads, steps: Term) -> None:
 
 
 def _heads(node: Node, x: Input, attribute: str) -> Heads:
+    count = node.integer(attribute)
     if x.rank == 4:
+        if count:
+            node.limits(equal(x.dims[1], count), "onnxruntime needs heads to be as many as said")
         return Heads(*x.dims)
     batch, steps, width = x.dims
-    count = node.integer(attribute)
     node.requires(equal(width % count, 0), "the heads must share the last axis")
     return Heads(batch, count, steps, width // count)
 
@@ -107,6 +110,8 @@ GROUPS: Final[dict[str, Attribute]] = {"num_heads": 4, "kv_num_heads": 2}
             ("B 1 32", "B 1 16", "B 1 16", "B 2 P 8", "B 2 P 8", "int32=0: B", "int32: . t"),
             ("B 1 32", "B 1 16", "B 1 16", "B H P 8", "B 2 Q D", "int32=0: B", "int32: . t"),
             ("B 1 32", "B 1 16", "B 1 16", "B 2 P 8", "B 2 P 8", "int32=0: B", "int32: . 3"),
+            ("1 3 32", "1 L 16", "1 L 16", None, None, "int32: = 2", "int32: . t"),
+            ("1 1 32", "1 1 16", "1 1 16", "1 2 P 8", "1 2 P 8", "int32: = 3", "int32: . 4"),
         )
     ],
 )
@@ -150,6 +155,7 @@ def groups(node: Node) -> list[Output]:
         at("B H S 4", "P A", "P A", "int64=0: C T"),
         at("B H S 4", "B S 2", "B S 2"),
         at("B H S 8", "C T A", "C T A", rotary_embedding_dim=4),
+        at("B H S 4", "C T A", "D U E"),
         at("B S 8", "P 2", "P 2", "int64=0: B S", num_heads=2),
         at("B S", "P 2", "P 2"),
     ],
@@ -184,6 +190,7 @@ def rotary_embedding(node: Node) -> Output:
     else:
         head = x.dims[-1] if x.rank == 4 else x.dims[-1] // node.integer("num_heads")
         turned = node.integer("rotary_embedding_dim", 0) or head
+        node.limits(term(turned) <= term(head), "onnxruntime turns no more than a head")
         sizes = [term(turned) // 2, *([] if places is not None else [x.dims[-2], x.dims[0]])]
         node.agree(reversed(angles[0].dims), sizes, "there must be an angle for each pair", strict=False)
     return tensor(x.dims)

@@ -77,6 +77,8 @@ def _pairs(dtype: str) -> list[tuple[str, str]]:
 @specifies("Where", grid=[at("bool: N C", "M D", "L E"), at("bool: N", "M D", ""), at("bool:", "N", "N")])
 def broadcasting(node: Node) -> Output:
     """The shape after broadcasting."""
+    if node.operator == "Mod" and node.version < 28 and "float" in node.input(0).dtype.replace("double", "float"):
+        node.demand(node.integer("fmod") == 1, "floats need fmod")
     if node.operator in ("Div", "Mod"):
         divisors = node.input(1).elements or ()
         for divisor in () if any(found.op == "fraction" for found in divisors) else divisors:

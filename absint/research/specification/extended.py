@@ -201,7 +201,8 @@ def scaled_image(node: Node) -> Output:
 def crop(node: Node) -> Output:
     """Without the border (left, top, right, bottom), or of the given sizes behind it."""
     x = node.input(0)
-    left, top, right, bottom = node.integers("border") or []
+    left, top, right, bottom = border = node.integers("border") or []
+    node.demand(min(border) >= 0, "a border must not be negative")
     given = node.integers("scale")
     sizes: list[Term] = []
     for place, (size, before, after) in enumerate(((x.dims[2], top, bottom), (x.dims[3], left, right))):
@@ -239,6 +240,12 @@ LAYERS: Final = [
 @specifies("QLinearConv", domain=MICROSOFT, grid=LAYERS)
 def convolution(node: Node) -> Output:
     """Conv of inputs 0 and 3, with bias 8."""
+    for place in (1, 2, 6, 7):
+        node.has_one_value(place, "onnxruntime needs one scale and zero point of X and Y")
+    for place in (4, 5):
+        for size in node.input(place).dims:
+            single = either(equal(size, 1), equal(size, node.input(3).dims[0]))
+            node.limits(single, "onnxruntime needs one value, or one for each output channel", is_required=True)
     node.needs_elements(node.input(3).dims[:1], "onnxruntime may crash without output channels")
     return sliding(node, weight=3, bias=8)
 

@@ -30,7 +30,12 @@ FOLLOWED: Final[Mapping[str, list[Instance]]] = {
     **_each(("Max", "Min"), [pair._replace(first=12) for pair in PAIRS]),
     **_each(
         ("Div", "Mod"),
-        [at("= a b", "= 3 4", first=7), at("= a -7 7", ". 2", first=7), at("= a 5", "= b c", first=7)],
+        [
+            at("= a b", "= 3 4", first=7),
+            at("= a -7 7", ". 2", first=7),
+            at("= a 5", "= b c", first=7),
+            at("= a b", ". 1", first=7),
+        ],
     ),
     **_each(("Neg", "Abs", "Sign"), [at("= a -3 0", first=6), at(". a", first=6)]),
     "Relu": [at("int32: = a -3 0", first=14), at("int32: . a-2", first=14)],
@@ -96,7 +101,7 @@ FOLLOWED: Final[Mapping[str, list[Instance]]] = {
     "CastLike": [at("bool: = p 1 0", "= 5"), at("= a 0", "bool: . 1"), at("= a -3", ". 0")],
     "Identity": [at("= a b")],
     "Reshape": [at(FOUR, "= 2 2", first=5), at("= a b", "= -1 1", first=5), at(". a", "= 1", first=5)],
-    "Flatten": [at("= a b", axis=0, first=9)],
+    "Flatten": [*[at(TABLE, axis=axis, first=9) for axis in (0, 2)], at(TABLE, axis=-1, first=11)],
     "Squeeze": [at("= a", "= 0", first=13), at("= a", axes=[0], last=12)],
     "Unsqueeze": [at("= a b", "= 0", first=13), at(". a", "= 0", first=13), at(". a", axes=[0], last=12)],
     "Transpose": [at("= a b", perm=[0]), at(TABLE), at("2x1x3= a b c 4 d e", perm=[2, 0, 1])],
@@ -159,6 +164,7 @@ FOLLOWED: Final[Mapping[str, list[Instance]]] = {
         at(FOUR, "= -3", "= 99", "= 0", "= 2", first=10),
         at(FOUR, "= 3", "= 0", "= 0", "= -1", first=10),
         at(FOUR, starts=[-3], ends=[-1], last=9),
+        at(TABLE, starts=[1], ends=[9], axes=[1], last=9),
         at(TABLE, "= 1 -1", "= 9 -9", "= 0 1", "= 1 -2", first=10),
     ],
     "Split": [

@@ -215,6 +215,7 @@ def where(node: Node) -> Output:
         at("uint8: N C H", "", "uint8:", "", "uint8:", opset=13, axis=1),
         at("uint8: N C H", "", "uint8:", "", "uint8:", opset=11, axis=-2),
         at("uint8: N C", "", "uint8:", "", "uint8:", opset=13, axis=2),
+        at("uint8: N", "", "uint8:", "", "uint8:", opset=13),
     ],
 )
 def softmax(node: Node) -> Output:
@@ -310,6 +311,7 @@ def blocked(node: Node) -> Output:
     grid=[
         at("T B I", "uint8: 1 K 16", "uint8: 1 J 16", *_SCALES, outputs=3, hidden_size=4),
         at("T B I", "uint8: D K 8", "uint8: E J 8", *_SCALES, outputs=3, hidden_size=2),
+        at("T B I", "uint8: K 16", "uint8: 1 J 16", *_SCALES, outputs=3, hidden_size=4),
     ],
 )
 def quantised_lstm(node: Node) -> list[Output]:
@@ -343,17 +345,22 @@ def masked_pool(node: Node) -> Output:
     "MoEGroupRouter",
     domain=MICROSOFT,
     grid=[
-        at("N 8", "8", top_k=2, outputs=3),
-        at("B L 8", "D", top_k=2, outputs=3),
+        at("N 8", "8", top_k=2),
+        at("B L 8", "D", top_k=2),
         at("N E", "D", top_k=1, outputs=2),
+        at("N E", "D"),
+        at("E", "D", top_k=1),
     ],
 )
-def scores(node: Node) -> list[Output]:
-    """(tokens, experts), for each output."""
+def scores(node: Node) -> Output:
+    """(tokens, experts)."""
     logits, bias = node.input(0), node.input(1)
-    if node.optional(2) is not None:
-        raise LookupError("a router without a projection is specified")
-    node.demand(logits.rank >= 1 and bias.rank == 1, "the experts need an axis")
+    if node.optional(2) is not None or node.outputs == 3:
+        raise LookupError("a router with its first output and no projection is specified")
+    node.demand(node.outputs == 1, "the other outputs are asked for together")
+    node.demand(logits.rank >= 2 and bias.rank == 1, "tokens and experts need an axis")
     node.requires(equal(bias.dims[0], logits.dims[-1]), "each expert must have a bias")
-    node.requires(logits.dims[-1] >= node.integer("top_k", 1), "there must be top_k experts")
-    return [tensor([product(logits.dims[:-1]), logits.dims[-1]])] * node.outputs
+    chosen = node.integer("top_k")
+    node.demand(chosen >= 1, "an expert must be chosen")
+    node.requires(logits.dims[-1] >= chosen, "there must be top_k experts")
+    return tensor([product(logits.dims[:-1]), logits.dims[-1]])

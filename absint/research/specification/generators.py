@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from absint.research.specification.formulas import Formula, Term, both, either, equal, greatest, negated, product, term
+from absint.research.specification.formulas import (
+    FALSE,
+    TRUE,
+    Formula,
+    Term,
+    both,
+    either,
+    equal,
+    greatest,
+    negated,
+    product,
+    term,
+)
 from absint.research.specification.layout import number
 from absint.research.specification.node import Held, Input, Node, Output, tensor
 from absint.research.specification.specs import at, specifies
@@ -134,6 +146,9 @@ def numbers_in_range(node: Node) -> Output:
 def window_function(node: Node) -> Output:
     """A value for each place of the window."""
     (size,) = node.elements(0) or ()
+    if node.input(0).rank:
+        node.refuse("the size must be a scalar", unless=TRUE)
+        node.limits(FALSE, "onnxruntime refuses a constant that is none")
     node.requires(size >= 0, "the size must not be negative")
     return tensor([size])
 
@@ -143,7 +158,12 @@ def window_function(node: Node) -> Output:
 @specifies(
     "QuantizeLinear",
     first=21,
-    grid=[at("N C", "M K", "uint8: L D", block_size=2, last=27), at("N C", "M K", block_size=3, axis=0, last=27)],
+    grid=[
+        at("N C", "M K", "uint8: L D", block_size=2, last=27),
+        at("N C", "M K", block_size=3, axis=0, last=27),
+        at("N C", "", "uint8:", output_dtype=2),
+        at("N C", "", "int8:", output_dtype=3),
+    ],
 )
 @specifies(
     "DequantizeLinear",
@@ -167,7 +187,9 @@ def quantise(node: Node) -> Output:
         node.demand({2: "uint8", 3: "int8"}.get(to, zero.dtype) == zero.dtype, "output_dtype must be that of the zero")
     if block := node.integer("block_size"):
         _blocked(node, x, [scale] if zero is None else [scale, zero], block)
-    elif scale.rank == 1:
+    else:
+        node.demand(scale.rank <= 1, "scales must be one, or a vector")
+    if not block and scale.rank == 1:
         alike = [found for found in (scale, zero) if found is not None and found.rank == 1]
         single = both(*[equal(found.dims[0], 1) for found in alike])
         if zero is not None and not zero.rank:

@@ -24,6 +24,7 @@ from absint.research.specification.formulas import (
 from absint.research.specification.layout import numbers
 from absint.research.specification.node import Node, Output, tensor
 from absint.research.specification.specs import MICROSOFT, at, specifies
+from absint.research.specification.windows import demand_windows
 
 
 @specifies(
@@ -58,11 +59,14 @@ def transposed_convolution(node: Node) -> Output:
     node.requires(equal(x.dims[1] % group, 0), "channels must be a multiple of group")
     channels = w.dims[1] * group
     if bias is not None:
+        node.demand(bias.rank == 1, "B must be a vector")
         node.requires(equal(bias.dims[0], channels), "B must have one value for each output channel")
     strides = node.integers("strides") or [1] * axes
     dilations = node.integers("dilations") or [1] * axes
     pads = node.integers("pads") or [0] * 2 * axes
     extra = node.integers("output_padding") or [0] * axes
+    demand_windows(node, axes, strides, dilations, pads)
+    node.demand(len(extra) == axes, "each axis must have its output_padding")
     wanted = (node.integers("output_shape") or [])[-axes:] or None  # also with batch and channels
     node.demand(min(wanted or [1]) >= 1, "the output must have an element")
     mode, sizes = node.text("auto_pad", "NOTSET"), list[Int]()
@@ -128,6 +132,7 @@ def columns_to_image(node: Node) -> Output:
     strides = node.integers("strides") or [1] * axes
     dilations = node.integers("dilations") or [1] * axes
     pads = node.integers("pads") or [0] * 2 * axes
+    demand_windows(node, axes, strides, dilations, pads)
     positions = []
     for axis, size in enumerate(image):
         room = size + (pads[axis] + pads[axes + axis] - dilations[axis] * (block[axis] - 1) - 1)
@@ -146,9 +151,13 @@ def columns_to_image(node: Node) -> Output:
 def pool_of_regions(node: Node) -> Output:
     """(regions, C, pooled sizes)."""
     x, regions = node.input(0), node.input(1)
+    sizes = node.integers("pooled_shape") or []
+    node.demand(len(sizes) == 2, "there must be a height and a width")
+    if x.rank != 4 or regions.rank != 2:
+        raise LookupError("onnxruntime runs other ranks")
     node.requires(equal(regions.dims[1], 5), "a region must have an image and four numbers")
     node.requires(either(x.dims[0] >= 1, equal(regions.dims[0], 0)), "every region must name an image")
-    return tensor([regions.dims[0], x.dims[1], *(node.integers("pooled_shape") or [])])
+    return tensor([regions.dims[0], x.dims[1], *sizes])
 
 
 @specifies(
@@ -275,6 +284,8 @@ def upsample(node: Node) -> Output:
     """Every axis scaled, none down."""
     x = node.input(0)
     scales = node.ratios("scales") or node.fractions(1)
+    if len(scales) > x.rank:
+        raise LookupError("onnxruntime looks at the first scales")
     node.demand(len(scales) == x.rank, "there must be a scale for each axis")
     node.demand(all(scale >= 1 for scale in scales), "a scale must be at least 1")
     _is_exact(scales)
@@ -305,6 +316,7 @@ def upsample(node: Node) -> Output:
         at("N C", NONE, NONE, "= n c"),
         at(IMAGE, NONE, NONE, "= 1 3 n 7"),
         at("N C H", None, None, "= n c h", first=13),
+        at("N C H", None, None, "= n c h", first=13, mode="linear", exclude_outside=1),
         at(IMAGE, None, "float: = 2 1/2", first=18, axes=[2, 3]),
         at("N C H", None, "float: = 3/2", first=18, axes=[-1]),
         at("N C H", None, None, "= n h", first=18, axes=[0, 2]),

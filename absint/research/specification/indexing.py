@@ -184,7 +184,9 @@ def top_k(node: Node) -> list[Output]:
 )
 def one_hot(node: Node) -> Output:
     """A new axis of the given depth."""
-    indices, (depth,) = node.input(0), node.elements(1) or ()
+    indices, (depth,), values = node.input(0), node.elements(1) or (), node.input(2)
+    node.demand(values.rank == 1, "values must be a vector")
+    node.requires(equal(values.dims[0], 2), "values must be one for off and one for on")
     axis = node.axis(node.integer("axis", -1), indices.rank + 1)
     node.requires(depth >= 1, "the depth must be positive")
     return tensor([*indices.dims[:axis], depth, *indices.dims[axis:]])
@@ -197,6 +199,8 @@ def cumulative(node: Node) -> Output:
     x = node.input(0)
     (axis,) = node.elements(1) or ()
     node.axis(number(axis) or 0, x.rank, unless=equal(product(x.dims), 0))
+    if node.input(1).rank > 1 or {node.integer("reverse"), node.integer("exclusive")} - {0, 1}:
+        node.limits(FALSE, "onnxruntime needs a single axis, and flags that are 0 or 1")
     return tensor(x.dims)
 
 
@@ -209,6 +213,7 @@ def reverse_sequence(node: Node) -> Output:
     if min(axis, node.integer("time_axis")) < 0:
         raise LookupError("onnxruntime reads beyond the sizes")
     node.demand({axis, node.integer("time_axis")} == {0, 1}, "the axes of batch and time must be the first two")
+    node.demand(lengths.rank == 1, "lengths must be a vector")
     node.requires(equal(lengths.dims[0], x.dims[axis]), "there must be a length for each batch")
     return tensor(x.dims)
 

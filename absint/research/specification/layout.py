@@ -244,6 +244,8 @@ def split(node: Node) -> list[Output]:
         parts = [Defined(lambda q: equal(q * count, size))] * count
     else:
         # The smallest part size with which `count` parts cover the axis; the last one gets what is left.
+        if "num_outputs" not in node.attributes:
+            node.refuse("the number of outputs must be said", unless=equal(size % count, 0))
         whole = (size + count - 1) // count
         node.requires(size - whole * (count - 1) >= 0, "the last part must not be negative")
         parts = [*[whole] * (count - 1), size - whole * (count - 1)]
@@ -314,6 +316,12 @@ def pad(node: Node) -> Output:
     for place, axis in enumerate(axes):
         sizes[axis] = x.dims[axis] + pads[place] + pads[len(axes) + place]
         node.requires(sizes[axis] >= 0, f"axis {axis} must not be cropped below 0")
+    if (value := node.optional(2)) is not None:
+        single = equal(product(value.dims), 1)
+        if mode == "constant":
+            node.requires(single, "the border must have one value")
+        else:
+            node.limits(single, "onnxruntime needs one value")
     if mode != "constant":
         nothing = both(*[either(*[equal(size, 0) for size in dims]) for dims in (x.dims, sizes)])
         for place, axis in enumerate(axes):

@@ -234,6 +234,12 @@ class Node:
                 self.demand(given.rank == len(sizes), reason or f"input {place} must have rank {len(sizes)}")
                 self.agree(given.dims, sizes, reason or f"the sizes of input {place} must fit")
 
+    def has_one_value(self, place: int, reason: str) -> None:
+        """onnxruntime needs a scalar, or a vector of one element, where the input is given."""
+        if (given := self.optional(place)) is not None:
+            fits = equal(given.dims[0], 1) if given.rank == 1 else TRUE if given.rank == 0 else FALSE
+            self.limits(fits, reason, is_required=True)
+
     def needs_elements(self, sizes: Iterable[Term], reason: str) -> None:
         """onnxruntime is only known to run where none of these sizes is 0."""
         for size in sizes:

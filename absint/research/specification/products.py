@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from absint.research.specification.elementwise import broadcast, broadcast_size
-from absint.research.specification.formulas import TRUE, Defined, Term, either, equal, term
+from absint.research.specification.formulas import TRUE, Defined, Int, Term, both, either, equal, term
 from absint.research.specification.node import Input, Node, Output, tensor
 from absint.research.specification.specs import at, specifies
 
@@ -25,7 +27,20 @@ from absint.research.specification.specs import at, specifies
 @specifies("MatMulInteger", grid=[at("int8: N K", "int8: L M"), at("uint8: B N K", "uint8: L M")])
 def matmul(node: Node) -> Output:
     """numpy.matmul: the last two axes are matrices, those before broadcast; a vector is a row or a column that goes."""
+    node.has_one_value(2, "onnxruntime needs one zero point of A")
+    _of_columns(node, 3, node.input(1))
     return tensor(multiplied(node, node.input(0), node.input(1)))
+
+
+def _of_columns(node: Node, place: int, b: Input) -> None:
+    """onnxruntime takes one value, or one for each column of the matrices b."""
+    given = node.optional(place)
+    shapes: list[Sequence[Int]] = [[], [1]]
+    if b.rank > 1:
+        shapes += [[*b.dims[:-2], 1, b.dims[-1]], *([b.dims[1:]] if b.rank == 2 else [])]
+    if given is not None:
+        fits = [both(*map(equal, given.dims, dims)) for dims in shapes if given.rank == len(dims)]
+        node.limits(either(*fits), "onnxruntime needs one value, or one for each column", is_required=True)
 
 
 def multiplied(node: Node, a: Input, b: Input) -> list[Defined | Term]:
@@ -44,7 +59,11 @@ def multiplied(node: Node, a: Input, b: Input) -> list[Defined | Term]:
     grid=[at("uint8: N K", "", "uint8:", "uint8: L M", "", "uint8:", "", "uint8:")],
 )
 def quantisedmultiplied(node: Node) -> Output:
-    """MatMul of inputs 0 and 3; scales and zero points of one element here."""
+    """MatMul of inputs 0 and 3."""
+    for place in (1, 2, 6, 7):
+        node.has_one_value(place, "onnxruntime needs one scale and zero point of A and Y")
+    for place in (4, 5):
+        _of_columns(node, place, node.input(3))
     return tensor(multiplied(node, node.input(0), node.input(3)))
 
 

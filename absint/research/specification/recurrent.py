@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from absint.research.specification.formulas import Defined, Int, either, equal, implies, product, term
+from absint.research.specification.formulas import Defined, Int, Term, both, either, equal, implies, product, term
 from absint.research.specification.node import Attribute, Node, Output, tensor
 from absint.research.specification.specs import MICROSOFT, Instance, at, specifies
 
@@ -215,6 +215,8 @@ def plain_linear_attention(node: Node) -> list[Output]:
     node.requires(equal(v.dims[2] % groups, 0), "the heads must share the values")
     node.requires(key >= 1, "heads of queries must not be empty")
     node.requires(implies(key >= 1, equal(k.dims[2] % key, 0)), "heads of queries and keys must have one size")
+    shared = both(k.dims[2] >= 1, equal(Term("%", (key * groups, k.dims[2])), 0))
+    node.requires(shared, "heads of values must be a multiple of those of keys")
     node.needs_elements((*q.dims, *k.dims, *v.dims), "onnxruntime needs axes that are not empty")
     past, state = node.optional(3), [q.dims[0], term(groups), key, value]
     if past is not None:
@@ -247,7 +249,8 @@ def projected_attention(node: Node) -> list[Output]:
     node.limits(product([*x.dims, *weights.dims]) >= 1, "onnxruntime may fail without elements")
     mask = node.optional(3)
     if mask is not None:
-        node.requires(equal(mask.dims[0], batch), "each row must have a length")
+        forms = [equal(mask.dims[0], size) for size in (batch, batch * 2, batch * 3 + 2)]
+        node.requires(either(*forms), "each row must have a length, two bounds, or offsets")
         node.limits(equal(mask.dims[0], batch), "onnxruntime may read beyond the lengths")
     every = steps
     if past is not None:

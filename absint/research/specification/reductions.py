@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from absint.research.specification.formulas import FALSE, choice, either, equal, greatest, largest, product
+from absint.research.specification.formulas import FALSE, TRUE, choice, either, equal, greatest, largest, product
 from absint.research.specification.layout import number, without
 from absint.research.specification.node import Node, Output, tensor
 from absint.research.specification.products import fits_into
@@ -51,13 +51,12 @@ BY_INPUT: Final = [
 @specifies("ReduceSum", first=13, grid=BY_INPUT)
 def reduction_by_input(node: Node) -> Output:
     """As before, the axes an input; without any, `noop_with_empty_axes` keeps all."""
-    if node.integer("keepdims", 1) not in (0, 1):
-        raise LookupError("runtimes differ on what other numbers keep")
     listed = node.elements(1)
+    node.demand(listed is None or node.input(1).rank == 1, "axes must be a vector")
     if listed is not None and len(listed) == 1 and number(listed[0]) is None:
         dims = node.input(0).dims
         axis = node.place(listed[0], len(dims))
-        if not node.integer("keepdims", 1):
+        if not _keeps(node):
             return tensor(without(dims, axis))
         return tensor([choice(equal(axis, place), 1, size) for place, size in enumerate(dims)])
     axes = [int(str(axis.args[0])) for axis in listed or ()]
@@ -70,10 +69,18 @@ def _reduced(node: Node, axes: list[int] | None) -> Output:
     dims = node.input(0).dims
     if axes and not dims:
         raise LookupError("runtimes differ on the axes of a scalar")
+    keeps = _keeps(node)
     chosen = {node.axis(axis, len(dims)) for axis in axes} if axes else set(range(len(dims)))
-    if node.integer("keepdims", 1):
+    if keeps:
         return tensor([1 if axis in chosen else size for axis, size in enumerate(dims)])
     return tensor([size for axis, size in enumerate(dims) if axis not in chosen])
+
+
+def _keeps(node: Node) -> bool:
+    keeps = node.integer("keepdims", 1)
+    if keeps not in (0, 1):
+        raise LookupError("runtimes differ on what other numbers keep")
+    return keeps == 1
 
 
 @specifies(
@@ -94,7 +101,7 @@ def place(node: Node) -> Output:
     axis = node.axis(node.integer("axis"), len(dims))
     others = product(size for place, size in enumerate(dims) if place != axis)
     node.requires(dims[axis] >= 1, "the axis must have an element", unless=equal(others, 0))
-    kept = [1] if node.integer("keepdims", 1) else []
+    kept = [1] if _keeps(node) else []
     return tensor([*dims[:axis], *kept, *dims[axis + 1 :]])
 
 
@@ -117,6 +124,9 @@ def batch_normalisation(node: Node) -> list[Output]:
     if node.version >= 14:
         node.demand(node.outputs == (3 if trains else 1), "in training mode there are three outputs, else one")
     for place, name in enumerate(("scale", "B", "mean", "var"), 1):
+        if node.integer("spatial", 1) != 1:
+            raise LookupError("a value for each place of an image is not specified")
+        node.demand(node.input(place).rank == 1, f"{name} must be a vector")
         node.requires(equal(node.input(place).dims[0], x.dims[1]), f"{name} must have a value for each channel")
     return [tensor(x.dims), tensor([x.dims[1]]), tensor([x.dims[1]])][: node.outputs]
 
@@ -127,6 +137,7 @@ def instance_normalisation(node: Node) -> Output:
     x = node.input(0)
     node.demand(x.rank >= 3, "the input must have a spatial axis")
     for place in (1, 2):
+        node.demand(node.input(place).rank == 1, "scale and B must be vectors")
         node.requires(equal(node.input(place).dims[0], x.dims[1]), "there must be a value for each channel")
     return tensor(x.dims)
 
@@ -141,8 +152,13 @@ def instance_normalisation(node: Node) -> Output:
 def keeps_shape(node: Node) -> Output:
     """The shape of the input; the axis, if there is one, is an axis of it."""
     x = node.input(0)
-    if node.operator == "LRN" and node.integer("size") < 1:
-        node.limits(FALSE, "onnxruntime needs a channel to sum over")
+    if node.operator == "LRN":
+        if x.rank != 4:
+            node.limits(FALSE, "onnxruntime needs an X of rank 4")
+        if node.integer("size") < 1 or node.integer("size") % 2 == 0 or min(map(node.ratio, ("alpha", "beta"))) <= 0:
+            node.limits(FALSE, "onnxruntime needs an odd size, and positive factors", is_required=True)
+    if node.operator == "LpNormalization":
+        node.demand(node.integer("p", 2) in (1, 2), "the norm must be the first or the second")
     if x.rank == 0:
         raise LookupError("runtimes differ on a scalar")
     is_max = node.operator.lower().endswith("max")
@@ -182,6 +198,7 @@ def layer_normalisation(node: Node) -> list[Output]:
 def group_normalisation(node: Node) -> Output:
     """The shape of X."""
     x, groups = node.input(0), node.integer("num_groups")
+    node.demand(groups >= 1, "there must be groups")
     node.requires(equal(x.dims[1] % groups, 0), "channels must be a multiple of num_groups")
     for place, name in enumerate(("scale", "bias"), 1):
         size = node.input(place).dims[0]
@@ -267,10 +284,14 @@ SIGNALS = [
 def fourier(node: Node) -> Output:
     """The axis becomes `dft_length`, or half of it and one with `onesided`; two numbers for each element."""
     x, given, chosen = node.input(0), node.elements(1), node.elements(2)
+    node.demand(given is None or len(given) == 1, "the length must be one number")
     default = node.integer("axis", 1 if node.version < 20 else -2)
     axis = node.axis(int(str(chosen[0])) if chosen else default, x.rank)
     length = given[0] if given else x.dims[axis]
     one_sided = node.integer("onesided") == 1
+    kinds = [equal(x.dims[-1], parts) for parts in ((2,) if one_sided and node.integer("inverse") else (1, 2))]
+    node.requires(either(*kinds), "the last axis must hold numbers, real or complex")
+    node.demand(axis != x.rank - 1, "the axis must not be that of real and imaginary parts")
     empty = [equal(size, 0) for place, size in enumerate(x.dims[:-1]) if place != axis]
     if given:
         node.requires(length >= 1, "the transform must have a length")
@@ -291,6 +312,7 @@ def fourier(node: Node) -> Output:
     grid=[
         at(". 8", ". n", ". 8000", "", ""),
         at(". b", ". 16", ". 8000", "", ""),
+        at(". 8", ". n-1", ". 8000", "", ""),
         at(". b-1", ". n", ". 8000", "", ""),
     ],
 )
@@ -319,6 +341,11 @@ def short_time_fourier(node: Node) -> Output:
     length = given[0] if given else window.dims[0] if window is not None else signal.dims[1]
     if window is not None and window.rank != 1:
         raise LookupError("runtimes differ on a window that is no vector")
+    node.demand(signal.rank in (2, 3), "the signal must have a batch, steps and numbers")
+    if signal.rank == 2:
+        node.refuse("the signal must have an axis of numbers", unless=TRUE)
+    else:
+        node.requires(either(equal(signal.dims[2], 1), equal(signal.dims[2], 2)), "numbers must be real or complex")
     node.requires(step >= 1, "the step must be positive")
     node.requires(length <= signal.dims[1], "a frame must fit the signal")
     node.limits(signal.dims[0] >= 1, "onnxruntime may fail without a signal")

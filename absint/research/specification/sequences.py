@@ -127,7 +127,6 @@ def joined(node: Node) -> Output:
     if node.integer("new_axis"):
         axis = node.axis(node.integer("axis"), len(dims) + 1)
         return tensor([*dims[:axis], count, *dims[axis:]])
-    node.demand(bool(dims), "scalars have no axis")
     axis = node.axis(node.integer("axis"), len(dims))
     return tensor([*dims[:axis], dims[axis] * count, *dims[axis + 1 :]])
 
@@ -295,6 +294,8 @@ WEIGHTS: Final = [0.5, 2.0, 1.0]
 def counts(node: Node) -> Output:
     """A count for each index up to the greatest, of a row or of each row."""
     x, indexes = node.input(0), node.integers("ngram_indexes") or []
+    least, most = node.integer("min_gram_length"), node.integer("max_gram_length")
+    node.demand(1 <= least <= most, "n-grams must have an element, and the longest be as long as the shortest")
     if x.rank == 0:
         node.refuse("the input must be a row or a table", unless=TRUE)
     node.demand(x.rank <= 2, "the input must be a row or a table")

@@ -6,6 +6,7 @@ long as it fits (the formulas of Conv and of the pools in Operators.md, which ro
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from absint.research.specification.formulas import (
@@ -28,6 +29,14 @@ from absint.research.specification.specs import at, specifies
 def positions(padded: Term, span: Int, stride: int) -> Defined:
     """The greatest number of positions whose last one still fits into the padded axis."""
     return greatest(lambda q: (q - 1) * stride + span <= padded)
+
+
+def demand_windows(
+    node: Node, axes: int, strides: Sequence[int], dilations: Sequence[int], pads: Sequence[int]
+) -> None:
+    """Each axis has a stride and a distance, which are positive, and two pads."""
+    node.demand(len(strides) == len(dilations) == axes and len(pads) == 2 * axes, "each axis must have its numbers")
+    node.demand(min([*strides, *dilations]) >= 1, "strides and dilations must be positive")
 
 
 CONVOLUTIONS = [
@@ -73,6 +82,7 @@ def sliding(node: Node, weight: int = 1, bias: int = 2, *, divides_towards_0: bo
     x, w, b = node.input(0), node.input(weight), node.optional(bias)
     node.demand(x.rank == w.rank >= 3, "X and W must have one rank, 3 or more")
     group, axes = node.integer("group", 1), x.rank - 2
+    node.demand(group != 0, "there must be groups")
     node.requires(equal(x.dims[1], w.dims[1] * group), "channels of X must be those of W times group")
     node.requires(equal(w.dims[0] % group, 0), "output channels must be a multiple of group")
     if b is not None:
@@ -81,6 +91,7 @@ def sliding(node: Node, weight: int = 1, bias: int = 2, *, divides_towards_0: bo
     strides = node.integers("strides") or [1] * axes
     dilations = node.integers("dilations") or [1] * axes
     pads = node.integers("pads") or [0] * 2 * axes
+    demand_windows(node, axes, strides, dilations, pads)
     mode = node.text("auto_pad") or "NOTSET"
     if node.integer("channels_last"):
         raise LookupError("channels are the second axis here")
@@ -244,6 +255,10 @@ def pool(node: Node) -> list[Output]:
     strides = node.integers("strides") or [1] * axes
     dilations = node.integers("dilations") or [1] * axes
     pads = node.integers("pads") or [0] * 2 * axes
+    demand_windows(node, axes, strides, dilations, pads)
+    node.demand(min(pads) >= 0 or node.text("auto_pad", "NOTSET") != "NOTSET", "pads must not be negative")
+    if axes > 3 or any(pad >= size for pad, size in zip(pads, kernel * 2, strict=True)):
+        node.limits(FALSE, "onnxruntime pads by less than the kernel, along at most three axes")
     mode = node.text("auto_pad", "NOTSET")
     if mode.startswith("SAME") and any(dilation > 1 for dilation in dilations):
         raise LookupError("runtimes differ on dilated windows with this auto_pad")
@@ -291,8 +306,8 @@ def global_pool(node: Node) -> Output:
     """N, C, and 1 for each spatial axis."""
     x = node.input(0)
     node.demand(x.rank >= 2, "X must have channels")
-    if x.rank == 2:
-        node.limits(FALSE, "onnxruntime needs a spatial axis")
+    if not 3 <= x.rank <= 5:
+        node.limits(FALSE, "onnxruntime needs one to three spatial axes")
     _limit(node, x)
     return tensor([*x.dims[:2], *[1] * (x.rank - 2)])
 
@@ -321,6 +336,8 @@ def unpool(node: Node) -> Output:
     axes = len(kernel)
     strides = node.integers("strides") or [1] * axes
     pads = node.integers("pads") or [0] * 2 * axes
+    if not 1 <= axes <= 3 or any(pad >= size for pad, size in zip(pads, kernel * 2, strict=True)):
+        node.limits(FALSE, "onnxruntime pads by less than the kernel, along at most three axes")
     sizes = [
         strides[axis] * (x.dims[2 + axis] - 1) + kernel[axis] - pads[axis] - pads[axes + axis] for axis in range(axes)
     ]
