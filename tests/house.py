@@ -25,10 +25,10 @@ from tests.test_architecture import MODULES, imports
 
 LIMITS: Final[Mapping[str, float]] = {
     "folders at the top of absint/": 13,
-    "lines of the product": 115_800,
+    "lines of the product": 114_462,
     "longest file, check.py apart": 400,
-    "imports inside functions": 203,
-    "blocks of imports for types": 94,
+    "imports inside functions": 199,
+    "blocks of imports for types": 82,
     "imports, % of lines": 7.0,
     "files that write documents by hand": 0,
     "files that catch what is undefined": 6,

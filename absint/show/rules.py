@@ -164,7 +164,7 @@ def _verdict(aspect: str, says: str) -> Key[Sequence[Record]]:
 
 
 _TIMES: Final = by_name(float)
-_, *_OBLIGATION, _ = keys_of(Obligation, instance="inputs and attributes of the node", claim="in words")
+_, *_OBLIGATION, _, _ = keys_of(Obligation, instance="inputs and attributes of the node", claim="in words")
 _, *_GAP = keys_of(Gap, instance="inputs and attributes of the node")
 CLAIM: Final = Object[Decided](
     Object[Obligation](*_OBLIGATION).spread(attrgetter("obligation")),

@@ -20,16 +20,7 @@ from absint.lattices.terms.normal import substitute
 from absint.lattices.text import TextError, format_dim, format_dim_param, parse, read_dim_param
 from absint.lattices.text.naming import Names, Naming
 from absint.lattices.text.notation import Known
-from absint.lattices.value import (
-    AnyTensor,
-    Container,
-    MapOf,
-    OptionalOf,
-    SequenceOf,
-    SparseTensor,
-    Tensor,
-    Value,
-)
+from absint.lattices.value import AnyTensor, Container, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
 from absint.model.declared_types import FIELDS, read_dim
 from absint.model.definitions import read_texts
 from absint.program.steps import LoopBody
