@@ -67,9 +67,10 @@ def lp_normalization(op: Op) -> Tensor:
 @overlay
 def images_alone(op: Op) -> None:
     """It normalises float32 images, over the batch and all spatial axes."""
+    axes = op.ints("axes") if op.version >= 9 else None
     if op.tensor("X").shape.rank != 4 or op.dtype("X") is not DType.FLOAT:
         op.may_fail("onnxruntime normalises only float32 images")
-    elif op.version >= 9 and sorted(axis % 4 for axis in op.ints("axes") or (0, 2, 3)) not in ([0, 2, 3], [0, 1, 2, 3]):
+    elif axes is not None and sorted(axis % 4 for axis in axes) not in ([0, 2, 3], [0, 1, 2, 3]):
         op.may_fail("onnxruntime normalises over the batch and all spatial axes")
 
 

@@ -302,7 +302,7 @@ def test_external_data_stay_where_they_are(tmp_path: Path) -> None:
 def test_the_model_itself_may_be_replaced(tmp_path: Path) -> None:
     result = analysed(chain(), tmp_path)
     expected = result.annotate()
-    result.save_annotated(tmp_path / "model.onnx")
+    result.save_annotated(tmp_path / "model.onnx", force=True)
     assert loaded(tmp_path / "model.onnx") == expected
     assert os.listdir(tmp_path) == ["model.onnx"]
 
