@@ -36,7 +36,7 @@ def transpose(op: Op) -> Tensor:
     if any(axis < 0 for axis in axes):
         op.reject("onnxruntime needs the axes of perm counted from the front", by="onnxruntime")
     axes = [op.axis(axis, rank, "perm") for axis in axes]
-    op.reject(f"perm must permute the {rank} axes of {x.shape}", unless=sorted(axes) == list(range(rank)), found=perm)
+    op.reject("perm must permute the axes", unless=sorted(axes) == list(range(rank)), found=perm)
     turned = ramp(x.ramps[0].base, [x.ramps[0].steps[axis] for axis in axes]) if len(x.ramps) == 1 else NO_RAMPS
     return moved(x, shape_of(tuple(x.shape[axis] for axis in axes)), lambda block: block.transposed(axes), turned)
 

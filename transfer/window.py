@@ -81,7 +81,8 @@ def windows(op: Op, kernel: Sequence[Dim]) -> list[Window]:
 def values_of(op: Op, name: str) -> list[int]:
     """A list of integers, empty if left out. Kernels take an empty list as left out, type inference does not."""
     values = op.ints(name)
-    op.may_fail(f"{name} must be left out or hold values, found none", unless=values != [], at_load=True)
+    if values == []:
+        op.may_fail(f"{name} must be left out or hold values, found none", at_load=True)
     return values or []
 
 

@@ -14,8 +14,6 @@ stopped gives outputs of which only the types are known, and a node that may fai
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
-from typing import Final
 
 from absint.lattices.dtype import UNDEFINED, DType
 from absint.lattices.logic.facts import NO_FACTS, Facts
@@ -40,8 +38,6 @@ from absint.transfer.stated import PossibleFailure, Within
 
 Bounds = tuple[Within | None, ...]
 """Of the elements of the inputs of a node, as other analyses found them; empty if there are none."""
-
-_UNTIMED: Final = nullcontext()
 
 
 def computed(
@@ -106,8 +102,11 @@ def ruled(
     if BOTTOM in inputs:
         return RuleSummary((BOTTOM,) * operation.outputs)
     run.applications += 1
-    with _UNTIMED if run.timings is None else run.timings.rule(operation.operator):
+    if run.timings is None:
         summary = _checked(run, node, operation, inputs, facts, bounds)
+    else:
+        with run.timings.rule(operation.operator):
+            summary = _checked(run, node, operation, inputs, facts, bounds)
     if PossibleFailure(UNFINISHED) in summary.possible_failures:
         run.cut[node] = None
     elif node not in run.crashes and not bounds:  # a failure may be due to the process: it is not kept

@@ -84,7 +84,7 @@ def differ(
         for name in before.inputs
         if name in after.shapes and not before.shapes[name].is_top and not after.shapes[name].is_top
         for old, new in zip(before.shapes[name], after.shapes[name], strict=False)
-        if str(old).isidentifier() and re.fullmatch(r"[^\W\d]\w*|`[^`]*`", str(new))
+        if str(old).isidentifier() and re.fullmatch(r"[^\W\d][\w.]*|`[^`]*`", str(new))
     }
     if len(set(renamed.values())) < len(renamed):
         renamed = {}
