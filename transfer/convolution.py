@@ -93,7 +93,8 @@ def _require_places(op: Op, name: str, output: Shape, channels: Dim) -> None:
 def _parts(op: Op, x: Shape, w: Shape) -> tuple[Sequence[Dim], Sequence[Dim], Sequence[Dim]] | None:
     """The dims of x and of w, and the kernel; None if their number is unknown."""
     group = op.integer("group", 1)
-    op.reject("group must be positive, found 0", unless=group != 0)
+    if group == 0:
+        op.reject("group must be positive, found 0")
     if group < 0:  # it fits no channels; onnxruntime does not check it further
         op.reject(f"group must be positive, found {group}", by="onnx")
     kernel = kernel_of(op, None if w.is_top else w[2:])
@@ -131,8 +132,10 @@ def _rank(op: Op, x: Shape, w: Shape, kernel: Sequence[Dim] | None) -> int | Non
         )
     rank = found.pop()
     assert rank is not None
-    op.reject("X must have rank 3 or more", unless=rank >= 2, found=x)
-    op.reject("X must have a spatial axis", unless=rank != 2, by="undocumented")
+    if rank < 2:
+        op.reject(f"X must have rank 3 or more, found {x}")
+    if rank == 2:
+        op.reject("X must have a spatial axis", by="undocumented")
     return rank
 
 

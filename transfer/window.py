@@ -97,7 +97,8 @@ def _positive(op: Op, name: str, rank: int) -> list[int]:
     values = values_of(op, name)
     if not values:
         return [1] * rank
-    op.reject(f"{name} must have {rank} values", unless=len(values) >= rank, found=len(values))
+    if len(values) < rank:
+        op.reject(f"{name} must have {rank} values, found {len(values)}")
     _refuse_further(op, name, values, rank)
     if min(values) <= 0:
         op.reject(f"{name} must be positive, found {next(value for value in values if value <= 0)}")
@@ -116,7 +117,8 @@ def kernel_of(op: Op, weight: Sequence[Dim] | None) -> list[Dim] | None:
         for axis, (size, dim) in enumerate(zip(kernel, weight, strict=True)):
             if dim is not size:
                 op.require_equal(dim, size, f"kernel_shape[{axis}] must be the size of the weight")
-    op.reject("kernel_shape must be positive", unless=min(given) > 0, found=given)
+    if min(given) <= 0:
+        op.reject(f"kernel_shape must be positive, found {given}")
     return kernel
 
 

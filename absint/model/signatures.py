@@ -140,6 +140,13 @@ class Signature(NamedTuple):
         none.
         """
         formals, last = self.outputs, len(self.outputs) - 1
+        if (
+            formals
+            and len(values) == 1
+            and type(values[0]) is Tensor
+            and values[0].dtype in formals[0].allowed.elements
+        ):
+            return None
         for at, value in enumerate(values):
             if at > last and not self.repeats_output:
                 break

@@ -137,15 +137,16 @@ def _typed(
     if types is None:
         return _ruled(run, node, operation, inputs, facts, bounds)
     dtypes = tuple([value.dtype if type(value) is Tensor else None for value in inputs])
-    if dtypes not in operation.taken:
+    is_known = dtypes in operation.taken
+    if not is_known:
         wrong = types.wrong_input(inputs)
         if wrong is not None:
             summary = _ruled(run, -1, operation, inputs, facts)
             run.crashes.pop(-1, None)
             return _ill_typed(operation, summary, wrong)
-        if None not in dtypes:
+        if None not in dtypes and operation.fits(inputs):
             operation.taken.add(dtypes)
-    summary = _ruled(run, node, operation, inputs, facts, bounds)
+    summary = _ruled(run, node, operation, inputs, facts, bounds, fits=is_known)
     if summary.refusal == "ill-formed":
         return summary
     wrong = summary.rejected if summary.refusal else types.wrong_output(summary.outputs)
@@ -160,11 +161,19 @@ def _ill_typed(operation: Operation, summary: RuleSummary, wrong: str) -> RuleSu
 
 
 def _ruled(
-    run: Interpretation, node: int, operation: Operation, inputs: Inputs, facts: Facts, bounds: Bounds = ()
+    run: Interpretation,
+    node: int,
+    operation: Operation,
+    inputs: Inputs,
+    facts: Facts,
+    bounds: Bounds = (),
+    *,
+    fits: bool = False,
 ) -> RuleSummary:
-    """Run the rule. A failure is recorded at the node."""
+    """Run the rule. A failure is recorded at the node. `fits`: the node is known to have the form of its operator."""
     # Form: a node that its schema does not allow.
-    count, form, rule, fits = operation.outputs, operation.form, operation.rule, operation.fits(inputs)
+    count, form, rule = operation.outputs, operation.form, operation.rule
+    fits = fits or operation.fits(inputs)
     if form is not None and not fits:
         wrong = operation.malformed[0] if operation.malformed else form.refused_arity(inputs, count)
         if wrong is not None:  # no runtime loads the node, whatever its inputs
