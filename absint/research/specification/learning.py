@@ -63,7 +63,7 @@ def by_feature(node: Node) -> Output:
         held = [name for name in names if _count(node, name)]
         node.demand(len(held) == 1, "values of one type must be given")
         if node.input(0).dtype and held != [names[node.input(0).dtype == "int64"]]:
-            node.refuse("values must have the type of X", unless=equal(product(node.input(0).dims), 0))
+            node.refuse("values must have the type of X")
     if node.operator == "Scaler":
         node.demand(count == _count(node, "offset"), "there must be as many offsets as factors")
     features = _features(node)
