@@ -154,7 +154,11 @@ def _difference(
     node: Node, meaning: Output | Sequence[Output] | IllegalError, values: Sequence[Any] | None, failure: str
 ) -> str:
     """What is wrong of one run; empty if nothing is."""
-    if limits := [limit for limit in node.limited if not limit.formula.holds({})]:
+    try:
+        limits = [limit for limit in node.limited if not limit.formula.holds({})]
+    except ZeroDivisionError:
+        return "a limit divides by zero"
+    if limits:
         is_wrong = values is not None and all(limit.is_certain for limit in limits)
         return f"runs, and breaks a limit: {limits[0].reason}" if is_wrong else ""
     if isinstance(meaning, IllegalError):
