@@ -197,11 +197,7 @@ class Process:
         if home not in path:
             path.append(home)
         program = _PROGRAM.format(
-            path=path,
-            function=self.function,
-            between=self.between,
-            memory=self.memory,
-            own_folder=self._own_folder,
+            path=path, function=self.function, between=self.between, memory=self.memory, own_folder=self._own_folder
         )
         try:
             return Child(program, self.memory, self._own_folder)

@@ -45,7 +45,8 @@ def of_runs(runs: Runs, weights_elsewhere: Sequence[str] = ()) -> Iterator[Part]
     elif weights_elsewhere:
         yield Line("  nothing was compared: the weights are not beside the copy, add --copy-weights", "yellow")
     elif not runs.both:
-        yield Line("  nothing was compared: at none of the sizes tried do both run", "yellow")
+        why = ", or all outputs are of random numbers" if runs.random else ""
+        yield Line(f"  nothing was compared: at none of the sizes tried do both run{why}", "yellow")
     else:
         which = "every output that is not of random numbers" if runs.random else "every output"
         yield Line(f"  {runs.both} {plural('run', runs.both)} of both: {which} is bit-equal", "green")

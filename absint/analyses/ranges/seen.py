@@ -1,4 +1,4 @@
-"""What a rule sees of a node: its attributes, the ranges of its inputs and what these come from. What it notes of them.
+"""A node as a rule sees it: attributes, ranges of inputs and where these come from; and what the rule reports.
 
 An end of a range of integers is an integer, so that no digit is lost.
 """

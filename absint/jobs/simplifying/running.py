@@ -18,11 +18,11 @@ _SAMPLES: Final = 3
 
 
 class Runs(NamedTuple):
-    """What runs of a model and of its copy showed."""
+    """The outcome of running a model and its copy."""
 
     differences: Sequence[str]
     both: int
-    """How many there were of both."""
+    """How many there were of both in which some output was compared."""
     random: Sequence[str]
     """The outputs that were not compared, since they are of random numbers."""
 
@@ -37,7 +37,8 @@ def runs_of_both(result: Result, path: str) -> Runs:
     tried = [
         (format_sizes(sizes, "the only sizes"), *compared(result, copy, sizes, random)) for sizes in _samples(result)
     ]
-    return Runs([f"at {at} {text}" for at, text, _ in tried if text], sum(ran for *_, ran in tried), sorted(random))
+    both = sum(ran for *_, ran in tried) if random < set(result.outputs) else 0
+    return Runs([f"at {at} {text}" for at, text, _ in tried if text], both, sorted(random))
 
 
 def _samples(result: Result) -> Iterable[Mapping[str, int]]:
@@ -53,7 +54,8 @@ def compared(
     isolated: bool = True,
     seconds: float = LONG,
 ) -> tuple[str, bool]:
-    """What differs in runs of a model and of its copy at these sizes, except for random outputs, and whether both run.
+    """How a model and its copy differ at these sizes, random outputs apart, and whether both run.
+
     Only an isolated run has a limit of time: a copy that is slower than that differs.
     """
     feeds = feeds_for(result, sizes, seed=1)

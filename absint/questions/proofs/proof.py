@@ -275,7 +275,7 @@ def drawn(analysed: Analysed) -> set[str]:
 
 
 def _draws(analysed: Analysed, node: Node) -> bool:
-    """A node draws random numbers, a Dropout unless it is told not to train."""
+    """The node draws random numbers; a Dropout does unless training is known to be off."""
     operation = node.operation
     if operation is None or operation.op_type not in RANDOM:
         return False

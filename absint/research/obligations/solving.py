@@ -95,7 +95,7 @@ def by_z3(obligation: Obligation, backend: Backend, seconds: float = 10) -> Deci
 
 
 def is_vacuous(obligation: Obligation, backend: Backend, seconds: float = 10) -> bool:
-    """What the claim assumes never holds, so that nothing is claimed."""
+    """The premises of the claim cannot hold, so it claims nothing."""
     if not obligation.premises:
         return False
     return backend.check(obligation.premises, rlimit=RLIMIT, seconds=seconds, core=False).verdict == "unsat"

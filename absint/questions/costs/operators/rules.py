@@ -32,11 +32,11 @@ class Family(NamedTuple):
 
     rule: CostRule
     names: str = ""
-    """Those of ONNX."""
+    """Operators of ONNX."""
     contributed: str = ""
-    """Those of onnxruntime, in com.microsoft."""
+    """Operators of com.microsoft."""
     others: Mapping[str, str] = {}
-    """Those of further domains."""
+    """Operators of other domains, by domain."""
 
     @property
     def keys(self) -> list[tuple[str, str]]:

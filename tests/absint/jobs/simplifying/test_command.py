@@ -112,6 +112,15 @@ def test_random_numbers_are_not_compared(capsys: pytest.CaptureFixture[str]) -> 
     )
 
 
+def test_of_random_outputs_alone_nothing_is_compared(capsys: pytest.CaptureFixture[str]) -> None:
+    text = """<ir_version: 10, opset_import: ["": 18]> g (float[N] x) => (float[N] y) { y = RandomUniformLike(x) }"""
+    onnx.save(parser.parse_model(text), "r.onnx")
+    code, out, _ = said(capsys, "r.onnx", "-o", "out.onnx", "--run")
+    assert code == 0
+    assert "equal" not in out
+    assert "nothing was compared: at none of the sizes tried do both run, or all outputs are of random numbers" in out
+
+
 def test_without_a_run_nothing_is_compared() -> None:
     assert [str(line.text) for line in of_runs(Runs((), 0, ())) if isinstance(line, Line)] == [
         "  nothing was compared: at none of the sizes tried do both run"
