@@ -218,7 +218,8 @@ def _refusal(
     for name, each in rows.items():
         if each.differing:
             outputs = ", ".join(map(repr, each.differing[:3]))
-            return f"{outputs} of stacked rows of {name} hold other rows than single runs: a row depends on the others"
+            why = "a row depends on the others" + ("; if it may, call the axis seq, say" if len(name) == 1 else "")
+            return f"{outputs} of stacked rows of {name} hold other rows than single runs: {why}"
     return ""
 
 

@@ -126,6 +126,8 @@ def test_rows_that_depend_on_each_other_are_refused(tmp_path: Path) -> None:
     model = static(nodes, {"x": [4, 3, 5]}, {"y": [12, 5]}, {"rows": ints(12, 5)})
     found = refused(model, {"x": {0: "batch"}}, tmp_path)
     assert found.refusal == "'y' of stacked rows of batch hold other rows than single runs: a row depends on the others"
+    letter = refused(model, {"x": {0: "N"}}, tmp_path)
+    assert letter.refusal.endswith(": a row depends on the others; if it may, call the axis seq, say")
     assert mended(model, {"x": {0: "steps"}}, tmp_path).found.is_free
 
 
