@@ -125,13 +125,19 @@ def check_node(
 def check_name(report: Report, program: Program, name: str, node: NodeMessage, number: int, frame: Frame) -> None:
     """Report an output whose name is taken already, in the body or around it.
 
-    onnxruntime takes the nodes in an order of its own: what it has not yet computed, a body may name.
+    onnxruntime takes the nodes in an order of its own: what it has not yet computed, a body may name. Of Constants of
+    one name in the main graph it takes the last for all readers: so does the analysis.
     """
     found = frame.scope.find(name)
     if found is not None:
-        sure = name in frame.scope.names or program.precedes(found, frame.gate)
+        operations, is_main = program.nodes.operations, frame.scope.parent is None and not frame.stack
+        before, after = operations[found[0]], operations[-1]
+        is_replaced = is_main and node.op_type == "Constant" and before is not None and before.op_type == "Constant"
+        if is_replaced:
+            operations[found[0]] = after
+        sure = False if is_replaced else name in frame.scope.names or program.precedes(found, frame.gate) or None
         text = f"output {name!r} has been computed before"
-        report.fault("duplicate-output", place_of(node, number, frame), text, runtime=sure or None)
+        report.fault("duplicate-output", place_of(node, number, frame), text, runtime=sure)
 
 
 def of_caller(

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from absint.errors import ModelError
 from absint.model.messages import NodeMessage
-from absint.model.protos import name_of
+from absint.model.protos import Captures, name_of
+
+if TYPE_CHECKING:
+    from onnx import GraphProto
 
 
 def sorted_nodes(
@@ -39,3 +43,25 @@ def sorted_nodes(
             f"(output {next(iter(nodes[stuck].output), '')!r}): a graph must be acyclic"
         )
     return [nodes[i] for i in order]
+
+
+def sort_graph(graph: GraphProto) -> bool:
+    """Sort the nodes of a graph in place, if some read what stands below them; False if it stays as it is."""
+    nodes, captures, seen = list(graph.node), Captures(), set[str]()
+    made = {name for node in nodes for name in node.output}
+    for node in nodes:
+        if not made.isdisjoint(captures.reads(node) - seen):
+            break
+        seen.update(node.output)
+    else:
+        return False
+    places = {id(item): at for at, item in enumerate(nodes)}
+    try:
+        order = [places[id(item)] for item in sorted_nodes(nodes, captures.reads, "")]
+    except ModelError:  # a cycle: no runtime takes it
+        return False
+    copy = type(graph)()
+    copy.CopyFrom(graph)
+    del graph.node[:]
+    graph.node.extend(copy.node[at] for at in order)
+    return True

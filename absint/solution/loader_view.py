@@ -11,14 +11,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, overload
 
 from absint.engine import fixpoint
-from absint.errors import ModelError
 from absint.lattices.records import NamedTuple
 from absint.lattices.shape import BOTTOM_SHAPE, Shape
 from absint.lattices.terms.expr import UNKNOWN_SIZE, ZERO_EXPR
 from absint.lattices.value import BOTTOM, SequenceOf, Tensor, Value
-from absint.model.protos import Captures, bodies, graphs
+from absint.model.protos import bodies, graphs
 from absint.packages import is_installed
-from absint.program.sorting import sorted_nodes
+from absint.program.sorting import sort_graph
 from absint.program.steps import Gate, LoopBody, LoopExit, LoopHead, Operand
 from absint.shapes.analysis import ShapeAnalysis, interpret
 from absint.shapes.interpretation import Interpretation
@@ -27,7 +26,7 @@ from absint.solution.analysed import Analysed
 from absint.transfer.semantics import RUNTIME
 
 if TYPE_CHECKING:
-    from onnx import GraphProto, ModelProto, NodeProto, TensorProto
+    from onnx import ModelProto, NodeProto, TensorProto
 
 
 SMALL: Final = 1 << 12
@@ -172,27 +171,8 @@ def _as_seen(model: ModelProto) -> ModelProto:
         tensors = model.graph.initializer if nodes is model.graph.node else ()
         _show(nodes, {tensor.name: tensor for tensor in tensors if tensor.ByteSize() < SMALL})
     for graph in graphs(model.graph):
-        _sort(graph)
+        sort_graph(graph)
     return model
-
-
-def _sort(graph: GraphProto) -> None:
-    """Sort the nodes of a graph whose nodes read what stands below them."""
-    nodes, captures, seen = list(graph.node), Captures(), set[str]()
-    made = {name for node in nodes for name in node.output}
-    for node in nodes:
-        if not made.isdisjoint(captures.reads(node) - seen):
-            places = {id(item): at for at, item in enumerate(nodes)}
-            try:
-                order = [places[id(item)] for item in sorted_nodes(nodes, captures.reads, "")]
-            except ModelError:  # a cycle: inference refuses what it refuses
-                return
-            copy = type(graph)()
-            copy.CopyFrom(graph)
-            del graph.node[:]
-            graph.node.extend(copy.node[at] for at in order)
-            return
-        seen.update(node.output)
 
 
 def _show(nodes: Iterable[NodeProto], around: Mapping[str, TensorProto]) -> None:

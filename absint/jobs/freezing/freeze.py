@@ -20,7 +20,7 @@ from absint.jobs.freezing.dynamic import Dynamic, dynamic
 from absint.jobs.freezing.sizes import FixedSizes, again, fix, redeclared
 from absint.jobs.rewriting.exact import Exact, size_at
 from absint.jobs.rewriting.folding import INITIALISERS_ALONE, copied, remove
-from absint.jobs.rewriting.rounds import PASSES, Passed, Rounds
+from absint.jobs.rewriting.rounds import PASSES, Passed, Rounds, in_order
 from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import Expr
 from absint.lattices.text import format_dim_param, read_dim_param
@@ -159,12 +159,13 @@ def freeze(
     """See `Result.freeze`."""
     with rewriting(analysed, target) as source:
         begin(analysed, load=load)
+        analysed, model = in_order(analysed, source.model)
         fixed = fix(analysed, sizes)
         tensors = [] if keep_inputs else constants(analysed, fixed.given)
-        base = _declared(source.model, fixed)
+        base = _declared(model, fixed)
         fixed = redeclared(fixed, base, analysed.assumptions)
         before = len(_nodes(source.model))
-        original = Gate(analysed, source.model, load=load)
+        original = Gate(analysed, model, load=load)
         typed, passed, left_out = _rewritten(original, base, fixed, analysed.assumptions, tensors, load=load)
         made, size = source.made(typed, copy_weights=copy_weights), len(source.opened.data)
     given = {tensor.name for graph in graphs(base.graph) for tensor in graph.initializer}

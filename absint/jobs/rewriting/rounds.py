@@ -15,7 +15,9 @@ from absint.jobs.rewriting.body import Setting
 from absint.jobs.rewriting.exact import Exact
 from absint.jobs.rewriting.folding import defined, rewrite
 from absint.jobs.rewriting.graphs import walked
+from absint.model.load import outlined_copy
 from absint.model.protos import bodies, graphs
+from absint.program.sorting import sort_graph
 from absint.solution.analysed import Analysed
 
 PASSES: Final[Mapping[str, str]] = {
@@ -124,6 +126,15 @@ class Rounds:
         found = walked(setting, model.graph, analysed.loaded.model.graph, analysed.program.main)
         passed.nodes += found.dropped
         passed.initialisers += found.unneeded
+
+
+def in_order(analysed: Analysed, model: ModelProto) -> tuple[Analysed, ModelProto]:
+    """The model with the nodes of its graphs in topological order, in which passes and onnx's inference take them."""
+    copy = ModelProto()
+    copy.CopyFrom(model)
+    if not sum(map(sort_graph, graphs(copy.graph))):
+        return analysed, model
+    return analysed.again(outlined_copy(copy, analysed.loaded), {}), copy
 
 
 def _hides(main: GraphProto) -> bool:

@@ -21,7 +21,7 @@ from absint.jobs.copies.saving import rewriting
 from absint.jobs.diffing.comparison import proof
 from absint.jobs.rewriting.folding import copied
 from absint.jobs.rewriting.knowledge import Known
-from absint.jobs.rewriting.rounds import PASSES, Passed, Rounds
+from absint.jobs.rewriting.rounds import PASSES, Passed, Rounds, in_order
 from absint.jobs.simplifying.shape_nodes import named, shape_nodes
 from absint.lattices.limits import LONG, DeadlineError
 from absint.lattices.text.sheets import plural
@@ -101,7 +101,9 @@ def simplify(
         raise UsageError("a limit cut the analysis short, so it is not known what is equal: allow more")
     with rewriting(analysed, target) as source:
         end = monotonic() + seconds
-        given, original = _inlined(analysed, source.model, end) if inline else (analysed, source.model)
+        given, original = in_order(analysed, source.model)
+        if inline:
+            given, original = _inlined(given, original, end)
         found, undone = _Job(given, original, chosen, load=load, is_legal=assume_legal, end=end).proved()
         made, passed = source.made(found.model, copy_weights=copy_weights), found.passed
         computed = {name for node in found.model.graph.node for name in node.output}

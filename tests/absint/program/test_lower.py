@@ -12,6 +12,7 @@ import onnx
 import pytest
 from onnx import FunctionProto, ModelProto, NodeProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
+from onnxruntime import InferenceSession
 
 from absint import ModelError, Result, analyze
 from absint.engine import fixpoint
@@ -22,7 +23,7 @@ from absint.model import schemas
 from absint.transfer.families import shipped
 from absint.transfer.table import Table
 from tests.absint.shapes.flows.build import sizes
-from tests.models import body, branch, const, floats, function, ints, loop_body, model, node, untyped
+from tests.models import body, branch, const, floats, function, ints, loop_body, model, node, parsed, untyped
 from tests.runs import Runs
 
 
@@ -515,3 +516,20 @@ def test_an_overload_that_is_not_defined_is_an_operator_without_a_rule(order: tu
     assert str(result.shapes["y_"]) == "[2*N]"
     assert result.shapes["y_other"].is_top
     assert result.unruled == {"local::F": 1}
+
+
+def test_of_constants_of_one_name_the_last_counts_for_all_readers() -> None:
+    made = parsed(
+        """(float[N] x) => (y, z) {
+            s = Constant <value_ints = [2, 3]> ()
+            y = Reshape(x, s)
+            s = Constant <value_ints = [3, 2]> ()
+            z = Reshape(x, s)
+        }"""
+    )
+    result = analyze(made)
+    ran = InferenceSession(made.SerializeToString()).run(None, {"x": np.zeros(6, np.float32)})
+    assert [value.shape for value in ran] == [(3, 2), (3, 2)]
+    assert [shape(result, name) for name in "yz"] == ["[3, 2]", "[3, 2]"]
+    assert result.check({"N": 6}).outcome.value == "legal"
+    assert codes(result) == ["duplicate-output"]

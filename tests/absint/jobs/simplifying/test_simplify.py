@@ -328,3 +328,19 @@ def test_each_shape_node_that_is_left_says_why() -> None:
     assert absint.analyze(model).simplify().shape_nodes == [
         "Shape that gives shape: gives N, M, read by Gather that gives w"
     ]
+
+
+def test_nodes_in_no_order_are_simplified_as_in_order(tmp_path: Path) -> None:
+    model = onnx.load("examples/tiny_decoder.onnx")
+    nodes = [*model.graph.node]
+    ordered = absint.analyze(model).simplify()
+    del model.graph.node[:]
+    model.graph.node.extend(reversed(nodes))
+    path = tmp_path / "reversed.onnx"
+    onnx.save(model, path)
+    found = absint.analyze(path).simplify(path=tmp_path / "small.onnx")
+    assert (found.nodes, found.undone) == (ordered.nodes, [])
+    original, copy = absint.analyze(path), absint.analyze(tmp_path / "small.onnx")
+    assert compared(original, copy, {"batch": 2, "seq": 3, "past": 1}) == ("", True)
+    frozen = original.freeze({"batch": 2, "seq": 3, "past": 1})
+    assert frozen.nodes < frozen.nodes_before // 2
