@@ -71,11 +71,12 @@ class Rounds:
         """Change a model in place, but for nodes that give values of the names that are `kept`.
 
         `analysed` is its analysis. Bodies of functions stay as they are, since each serves many calls; and so does all
-        of a model with graphs for training, which may name any value, or in which a body has a name of a graph around.
+        of a model with graphs for training, which may name any value, without outputs, which onnxruntime chooses then,
+        or in which a body has a name of a graph around.
         """
         opset = analysed.loaded.imports().get("", 0)
         passed = Passed(analysed)
-        if not opset or model.training_info or not self.passes:
+        if not opset or model.training_info or not model.graph.output or not self.passes:
             return passed
         is_walked = not _hides(model.graph)
         known = known or self.knowing(analysed)

@@ -344,3 +344,9 @@ def test_nodes_in_no_order_are_simplified_as_in_order(tmp_path: Path) -> None:
     assert compared(original, copy, {"batch": 2, "seq": 3, "past": 1}) == ("", True)
     frozen = original.freeze({"batch": 2, "seq": 3, "past": 1})
     assert frozen.nodes < frozen.nodes_before // 2
+
+
+def test_a_model_that_lists_no_outputs_stays() -> None:
+    model = onnx.load("examples/tiny_decoder.onnx")
+    del model.graph.output[:]
+    assert absint.analyze(model).simplify().model == model
