@@ -197,8 +197,7 @@ def _analysed(
         lowered = lower(
             loaded,
             lookup,
-            defaults=options.defaults,
-            names_as_declared=options.names_as_declared,
+            {"defaults": options.defaults, "names_as_declared": options.names_as_declared},
             premises=options.premises,
             semantics=options.semantics,
             watch=watch,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 
 from absint.model.load import Loaded
 from absint.program.graph import Program
 from absint.program.limits import Watch
-from absint.program.lowered import Lowered
+from absint.program.lowered import Call, Lowered
 from absint.program.lowering import Lowerer
 from absint.program.rules.lookup import Lookup
 from absint.transfer.semantics import EITHER, Semantics
@@ -16,27 +17,24 @@ from absint.transfer.semantics import EITHER, Semantics
 def lower(
     loaded: Loaded,
     lookup: Lookup,
+    reading: Mapping[str, bool],
     *,
-    defaults: bool = False,
-    names_as_declared: bool = False,
     premises: bool = True,
     semantics: Semantics = EITHER,
     watch: Watch | None = None,
 ) -> Lowered:
-    """Lower a model, so that `Lowered.lower` lowers others in the same way, without its limits.
+    """Lower a model, so that `Lowered.lower` lowers others in the same way, without its limits. `reading` says how
+    inputs are read: `defaults` and `names_as_declared` of `absint.analyze`.
 
     Raises ModelError as `Lowerer.run` does.
     """
     program = Program(premises=premises, semantics=semantics)
-    lowered = Lowerer(
-        loaded, lookup, defaults=defaults, names_as_declared=names_as_declared, program=program, watch=watch
-    ).run()
-    lowered.lower = partial(
-        lower,
-        lookup=lookup,
-        defaults=defaults,
-        names_as_declared=names_as_declared,
-        premises=premises,
-        semantics=semantics,
-    )
+    lowered = Lowerer(loaded, lookup, _control, program, reading, watch=watch).run()
+    lowered.lower = partial(lower, lookup=lookup, reading=reading, premises=premises, semantics=semantics)
     return lowered
+
+
+def _control(lowerer: Lowerer, call: Call) -> None:
+    from absint.program.lowering_control import lower_control  # few models need it
+
+    lower_control(lowerer, call)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain, count
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from absint.diagnostics import Diagnostic
 from absint.lattices.records import NamedTuple, record
@@ -21,13 +21,11 @@ from absint.model.messages import AttributeMessage, FunctionMessage, GraphMessag
 from absint.model.protos import Declaring as Field, declared_types, domain_of, name_of
 from absint.program.graph import Program, Scope
 from absint.program.nodes import NO_OTHERS, Operation, Path, Versions
-from absint.program.steps import ABSENT, Operand, Step, first_outputs
-from absint.transfer.stating import AttributeValue
+from absint.program.steps import ABSENT, Operand, first_outputs
 
 if TYPE_CHECKING:
     from absint.model.load import Loaded
     from absint.program.limits import Watch
-    from absint.program.report import Report
 
 
 class Declaration(NamedTuple):
@@ -262,38 +260,3 @@ def place_of(node: NodeMessage, number: int, frame: Frame) -> str:
     """An operator instance, in words of the model."""
     where = str(frame.path)
     return f"{node.op_type} {where + '/' if where else ''}{name_of(node, number)}"
-
-
-class Lowerer(Protocol):
-    """The interface to lowering that the lowering of control flow uses."""
-
-    report: Report
-
-    @property
-    def program(self) -> Program:
-        """The program so far."""
-        ...
-
-    def add_step(self, call: Call, operands: list[Operand], step: Step, *, inner: bool = False) -> int:
-        """Add a node of the instance; its id. Unless it is an `inner` one, it computes the outputs."""
-        ...
-
-    def body(
-        self,
-        graph: GraphMessage,
-        call: Call,
-        attribute: str,
-        gate: int,
-        bindings: Mapping[str, Operand],
-        done: Callable[[list[Operand]], None],
-    ) -> None:
-        """Schedule the lowering of a subgraph whose inputs are bound; `done` then gets its outputs."""
-        ...
-
-    def decoded(self, attributes: Sequence[AttributeMessage]) -> dict[str, AttributeValue]:
-        """Attributes as rules see them."""
-        ...
-
-    def opaque(self, call: Call) -> None:
-        """Add the instance as one node; only its output types are known."""
-        ...

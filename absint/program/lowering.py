@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 from typing import Final
 
 from absint.diagnostics import Diagnostic
@@ -49,20 +50,21 @@ class Lowerer:
         self,
         loaded: Loaded,
         lookup: Lookup,
+        control: Callable[[Lowerer, Call], None],
+        program: Program,
+        reading: Mapping[str, bool] = MappingProxyType({}),
         *,
-        program: Program | None = None,
         watch: Watch | None = None,
         functions: Functions | None = None,
-        **reading: bool,
     ) -> None:
-        """The nodes go to `program`, a new one by default. `functions` are those of the model, if one of them is to be
-        lowered. `reading` says how inputs are read (`Sources`).
+        """`control` lowers control flow. The nodes go to `program`. `reading` says how inputs are read (`Sources`).
+        `functions` are those of the model, if one of them is to be lowered.
         """
         self.loaded = loaded
-        self._lookup = lookup
+        self._lookup, self._control = lookup, control
         self._watch = watch
         self._most = MAX_NODES
-        self.program = program or Program()
+        self.program = program
         self.report = Report(self.program.semantics)
         self._sources = Sources(loaded, self.program, self.report, **reading)
         self._instances = Instances(lookup, self.report, self._sources.constant, outlined=loaded.is_outlined)
@@ -115,7 +117,8 @@ class Lowerer:
         sources, diagnostics = self._sources, self.report.diagnostics
         sources.bind_outputs(model.graph)
         while self._called.pending:
-            inner = Lowerer(self.loaded, self._lookup, program=program.alike(), functions=self._called)
+            rest = self._lookup, self._control, program.alike()
+            inner = Lowerer(self.loaded, *rest, functions=self._called)
             diagnostics += inner.lower_body(*self._called.pending.pop())
             self.report.doubts += inner.report.doubts
         diagnostics += (*self._lookup.diagnostics, *self._called.report.diagnostics)
@@ -271,7 +274,10 @@ class Lowerer:
         domain, op_type, overload = name = called(node)
         own = self._called.find(node, frame.imports)
         if own is None and not domain and op_type in LOWERED:
-            self._control(call)
+            if len(self._frames) >= MAX_NESTING:
+                self._too_deep(call)
+            else:
+                self._control(self, call)
             return
         self._labels.append((frame.path, node.name))
         key = f"{domain}::{op_type}:{overload}"
@@ -280,16 +286,12 @@ class Lowerer:
         doubt = "" if own is None else doubtful(name, (frame.imports, frame.others), self.program.semantics)
         fits = len(self.program.nodes) + self._called.size(node, function) <= self._most
         if key in frame.stack:
-            self.report.error(
-                "recursive-function", call.place, f"function {op_type!r} calls itself; the call is left opaque"
-            )
-            self.opaque(call)
+            self.give_up(call, "recursive-function", f"function {op_type!r} calls itself; the call is left opaque")
         elif doubt:
             self.report.warn("node-form", call.place, f"{doubt}; its outputs are unknown")
             self._whole(call, undecided(name, doubt, len(call.outputs)))
         elif excess := call.excess(function):
-            self.report.error("call-arity", call.place, f"{excess}; the call is left opaque")
-            self.opaque(call)
+            self.give_up(call, "call-arity", f"{excess}; the call is left opaque")
         elif self._may_fold and self._called.folds(call, function, fits, inside=self._is_body):
             if not self._is_body:
                 self.report.note("folded-call", call.place, FOLDED.format(self._called.size(node, function)))
@@ -303,17 +305,14 @@ class Lowerer:
                 self._sources.refuse(len(self.program.nodes), text)
             self._inline(call, function, key)
 
-    def _control(self, call: Call) -> None:
-        if len(self._frames) >= MAX_NESTING:
-            self._too_deep(call)
-        else:
-            from absint.program.lowering_control import lower_control
-
-            lower_control(self, call)
-
     def _too_deep(self, call: Call) -> None:
         limits = f"over {self._most:,} nodes or {MAX_NESTING:,} levels of nesting"
         self.report.warn("lowering-limit", call.place, f"left opaque: {limits}")
+        self.opaque(call)
+
+    def give_up(self, call: Call, code: str, text: str) -> None:
+        """Report an error, and leave the instance opaque."""
+        self.report.error(code, call.place, text)
         self.opaque(call)
 
     def opaque(self, call: Call) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Sequence
 
 from absint.lattices.dtype import DType
 from absint.lattices.records import changed
@@ -14,16 +13,14 @@ from absint.model.messages import GraphMessage
 from absint.model.protos import declared_rank, formals
 from absint.model.wire.kinds import GRAPH
 from absint.program import steps
-from absint.program.lowered import Call, Lowerer
+from absint.program.graph import Program
+from absint.program.lowered import Call
+from absint.program.lowering import Lowerer
 from absint.program.nodes import Node, Operation
 from absint.program.steps import Operand
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
 from absint.transfer.semantics import ONNX
-
-if TYPE_CHECKING:
-    from absint.program.graph import Program
-
 
 # Results of a loop's body that onnxruntime gives other elements than the body does.
 #
@@ -38,16 +35,6 @@ def unwritten(op: Op) -> Value:
     return op.tensor("x")
 
 
-def of_loop(program: Program, call: Call, head: int, results: list[Operand]) -> list[Operand]:
-    """The results of the body of a Loop."""
-    return _marked(program, call, head, results, {(head, 0)})
-
-
-def of_scan(program: Program, call: Call, head: int, results: list[Operand]) -> list[Operand]:
-    """The results of the body of a Scan."""
-    return _marked(program, call, head, results, {o for o in results if o[0] == head or results.count(o) > 1})
-
-
 def origin(nodes: Sequence[Node], operand: Operand) -> Operand:
     """The value that the body computes for a result."""
     operation = nodes[operand[0]].operation if operand[0] >= 0 else None
@@ -60,57 +47,46 @@ def _marked(
     """The results, with a node in the place of each doubtful one."""
     if program.semantics == ONNX:
         return results
-    operation = Operation("", call.node.op_type, call.frame.imports.get("", 1), unwritten, {}, 1)
-    marked = []
-    for operand in results:
-        if operand in doubtful:
-            node = Node(call.name, call.frame.path, [operand], (), head, operation)
-            operand = (program.add(node), 0)
-        marked.append(operand)
-    return marked
+    operation = Operation("", call.node.op_type, _version(call), unwritten, {}, 1)
+    return [
+        (program.add(Node(call.name, call.frame.path, [operand], (), head, operation)), 0)
+        if operand in doubtful
+        else operand
+        for operand in results
+    ]
 
 
 def lower_control(lowerer: Lowerer, call: Call) -> None:
     """Lower an instance of one of `absint.program.steps.LOWERED`."""
+    operator = call.node.op_type
     graphs = {a.name: a.g for a in call.attributes if a.type == GRAPH}
-    missing = [name for name in steps.LOWERED[call.node.op_type] if name not in graphs]
+    missing = [name for name in steps.LOWERED[operator] if name not in graphs]
     if missing:
-        lowerer.report.error("missing-attribute", call.place, f"attribute {missing[0]!r} (a graph) is missing")
-        lowerer.opaque(call)
+        lowerer.give_up(call, "missing-attribute", f"attribute {missing[0]!r} (a graph) is missing")
         return
-    if call.node.op_type != "SequenceMap" and ("" in call.outputs):
+    if operator != "SequenceMap" and ("" in call.outputs):
         lowerer.report.fault("empty-name", call.place, "each of its outputs must have a name", documents=False)
-    form = schemas.form("", call.node.op_type, _version(call))
+    form = schemas.form("", operator, _version(call))
     given = [None if operand == steps.ABSENT else operand for operand in call.operands]
     wrong = None if form is None else form.refused_arity(given, len(call.outputs))
+    optional = 2 if operator == "Loop" else int(operator == "Scan" and _version(call) < 9)
     if wrong is not None:
         lowerer.report.fault("ill-formed", call.place, wrong)
-    elif None in given[_optional(call) :]:
+    elif None in given[optional:]:
         lowerer.report.fault("missing-input", call.place, "one of its inputs has no name", documents=False)
-    if call.node.op_type == "If":
-        _lower_if(lowerer, call, graphs)
-    elif call.node.op_type == "Loop":
-        _lower_loop(lowerer, call, graphs["body"])
-    elif call.node.op_type == "Scan":
-        _lower_scan(lowerer, call, graphs["body"])
+    if operator == "If":
+        _lower_if(lowerer, call, graphs["then_branch"], graphs["else_branch"])
     else:
-        _lower_map(lowerer, call, graphs["body"])
+        {"Loop": _lower_loop, "Scan": _lower_scan, "SequenceMap": _lower_map}[operator](lowerer, call, graphs["body"])
 
 
 def _version(call: Call) -> int:
     return call.frame.imports.get("", 1)
 
 
-def _optional(call: Call) -> int:
-    """The number of leading inputs without which the node runs."""
-    operator = call.node.op_type
-    return 2 if operator == "Loop" else int(operator == "Scan" and _version(call) < 9)
-
-
-def _lower_if(lowerer: Lowerer, call: Call, graphs: Mapping[str, GraphMessage]) -> None:
-    if given := [*formals(graphs["then_branch"], 0), *formals(graphs["else_branch"], 0)]:
-        lowerer.report.error("branch-inputs", call.place, f"a branch takes no inputs, found {given[0].name!r}")
-        lowerer.opaque(call)
+def _lower_if(lowerer: Lowerer, call: Call, then: GraphMessage, otherwise: GraphMessage) -> None:
+    if given := [*formals(then, 0), *formals(otherwise, 0)]:
+        lowerer.give_up(call, "branch-inputs", f"a branch takes no inputs, found {given[0].name!r}")
         return
     condition = call.operands[0] if call.operands else steps.ABSENT
     gates = steps.Gate(taken=True), steps.Gate(taken=False)
@@ -118,11 +94,9 @@ def _lower_if(lowerer: Lowerer, call: Call, graphs: Mapping[str, GraphMessage]) 
 
     def close(then_results: list[Operand], else_results: list[Operand]) -> None:
         if not len(then_results) == len(else_results) == len(call.outputs):
-            lowerer.report.error("branch-outputs", call.place, "the branches have other numbers of outputs")
-            lowerer.opaque(call)
+            lowerer.give_up(call, "branch-outputs", "the branches have other numbers of outputs")
             return
-        infos = (*graphs["then_branch"].output, *graphs["else_branch"].output)
-        types = tuple(read_type(info.type) for info in infos)
+        types = tuple(read_type(info.type) for info in (*then.output, *otherwise.output))
         join = lowerer.add_step(
             call, [condition, *then_results, *else_results], steps.IfJoin(then_gate, else_gate, types)
         )
@@ -130,24 +104,16 @@ def _lower_if(lowerer: Lowerer, call: Call, graphs: Mapping[str, GraphMessage]) 
             lowerer.program.complete(node, changed(gate, join=join))
 
     def after_then(then_results: list[Operand]) -> None:
-        lowerer.body(
-            graphs["else_branch"],
-            call,
-            "else_branch",
-            else_gate,
-            {},
-            lambda results: close(then_results, results),
-        )
+        lowerer.body(otherwise, call, "else_branch", else_gate, {}, lambda results: close(then_results, results))
 
-    lowerer.body(graphs["then_branch"], call, "then_branch", then_gate, {}, after_then)
+    lowerer.body(then, call, "then_branch", then_gate, {}, after_then)
 
 
 def _lower_loop(lowerer: Lowerer, call: Call, body: GraphMessage) -> None:
     operands = call.operands + [steps.ABSENT] * (2 - len(call.operands))
     carried, inputs = len(operands) - 2, formals(body, len(operands))
     if len(inputs) != len(operands) or not max(carried, len(call.outputs)) < len(body.output):
-        lowerer.report.error("loop-arity", call.place, "the body's inputs or outputs do not fit the loop's")
-        lowerer.opaque(call)
+        lowerer.give_up(call, "loop-arity", "the body's inputs or outputs do not fit the loop's")
         return
     if len(call.outputs) < len(body.output) - 1:
         text = f"it must have {len(body.output) - 1} outputs, found {len(call.outputs)}"
@@ -156,23 +122,18 @@ def _lower_loop(lowerer: Lowerer, call: Call, body: GraphMessage) -> None:
     types = tuple(read_type(info.type) for info in inputs)
     condition = types[1] if operands[1] == steps.ABSENT else None
     stated = condition.dtype if isinstance(condition, Tensor) else DType.UNDEFINED
-    head_step = steps.LoopHead(carried, ranks, types, DType.BOOL if stated is DType.UNDEFINED else stated)
-    head = lowerer.add_step(call, list(operands), head_step, inner=True)
-    bindings = {info.name: (head, index) for index, info in enumerate(inputs)}
+    step = steps.LoopHead(carried, ranks, types, DType.BOOL if stated is DType.UNDEFINED else stated)
 
-    def done(results: list[Operand]) -> None:
-        results = of_loop(lowerer.program, call, head, results)
-        _close(lowerer, head, head_step, results[: carried + 1])
+    def leave(head: int) -> steps.Step:
         declared = [info.type for info in body.output[carried + 1 :]]
-        ranks, types = tuple(map(declared_rank, declared)), tuple(map(read_type, declared))
-        given = [*operands, *((head, 2 + k) for k in range(carried)), *results]
-        lowerer.add_step(call, given, steps.LoopExit(head, carried, ranks, types))
+        return steps.LoopExit(head, carried, tuple(map(declared_rank, declared)), tuple(map(read_type, declared)))
 
-    lowerer.body(body, call, "body", head, bindings, done)
+    states = range(2, 2 + carried)
+    _lower_body(lowerer, call, body, operands, step, states, carried + 1, lambda head, _: {(head, 0)}, leave)
 
 
 def _lower_scan(lowerer: Lowerer, call: Call, body: GraphMessage) -> None:
-    batched, others = call.frame.imports.get("", 1) < 9, call.frame.others
+    batched, others = _version(call) < 9, call.frame.others
     if others and (others.get("", 1) < 9) != batched:
         text = (
             "function and model import versions of Scan of two forms, before and since opset 9; the node is left opaque"
@@ -187,42 +148,54 @@ def _lower_scan(lowerer: Lowerer, call: Call, body: GraphMessage) -> None:
         if len(inputs) != len(operands) or len(body.output) != len(call.outputs):
             raise steps.ScanError("the body's inputs or outputs do not fit the scan's")
     except steps.ScanError as error:
-        lowerer.report.error("scan-arity", call.place, str(error))
-        lowerer.opaque(call)
+        lowerer.give_up(call, "scan-arity", str(error))
         return
-    head_step = steps.ScanHead(settings)
-    head = lowerer.add_step(call, list(operands), head_step, inner=True)
-    bindings = {info.name: (head, index) for index, info in enumerate(inputs)}
 
-    def done(results: list[Operand]) -> None:
-        results = of_scan(lowerer.program, call, head, results)
-        _close(lowerer, head, head_step, results[: settings.states])
-        given = [*operands, *((head, k) for k in range(settings.states)), *results]
-        types = tuple(read_type(info.type) for info in (*inputs, *body.output))
-        lowerer.add_step(call, given, steps.ScanExit(head, settings, types))
+    def doubtful(head: int, results: list[Operand]) -> Collection[Operand]:
+        return {o for o in results if o[0] == head or results.count(o) > 1}
 
-    lowerer.body(body, call, "body", head, bindings, done)
+    def leave(head: int) -> steps.Step:
+        return steps.ScanExit(head, settings, tuple(read_type(info.type) for info in (*inputs, *body.output)))
+
+    states, step = settings.states, steps.ScanHead(settings)
+    _lower_body(lowerer, call, body, operands, step, range(states), states, doubtful, leave)
 
 
 def _lower_map(lowerer: Lowerer, call: Call, body: GraphMessage) -> None:
-    inputs = formals(body, len(call.operands))
-    if len(inputs) != len(call.operands) or len(body.output) != len(call.outputs):
-        lowerer.report.error("map-arity", call.place, "the body's inputs or outputs do not fit the map's")
-        lowerer.opaque(call)
+    count = len(call.operands)
+    if len(formals(body, count)) != count or len(body.output) != len(call.outputs):
+        lowerer.give_up(call, "map-arity", "the body's inputs or outputs do not fit the map's")
         return
-    head_step = steps.MapHead(len(call.operands))
-    head = lowerer.add_step(call, list(call.operands), head_step, inner=True)
-    bindings = {info.name: (head, index) for index, info in enumerate(inputs)}
+
+    def leave(head: int) -> steps.Step:
+        return steps.MapExit(head, count, tuple(read_type(info.type) for info in body.output))
+
+    _lower_body(lowerer, call, body, call.operands, steps.MapHead(count), range(0), 0, lambda head, _: (), leave)
+
+
+def _lower_body(
+    lowerer: Lowerer,
+    call: Call,
+    body: GraphMessage,
+    operands: Sequence[Operand],
+    step: steps.LoopBody,
+    states: range,
+    back: int,
+    doubtful: Callable[[int, list[Operand]], Collection[Operand]],
+    leave: Callable[[int], steps.Step],
+) -> None:
+    """Lower the body of a loop between its head, which is `step`, and its exit, which `leave` makes.
+
+    The exit takes the operands, the head's outputs that are `states`, and the results of the body, of which the first
+    go `back` to the head.
+    """
+    program = lowerer.program
+    head = lowerer.add_step(call, [*operands], step, inner=True)
+    bindings = {info.name: (head, index) for index, info in enumerate(formals(body, len(operands)))}
 
     def done(results: list[Operand]) -> None:
-        _close(lowerer, head, head_step, [])
-        types = tuple(read_type(info.type) for info in body.output)
-        lowerer.add_step(call, [*call.operands, *results], steps.MapExit(head, len(call.operands), types))
+        results = _marked(program, call, head, results, doubtful(head, results))
+        program.complete(head, changed(step, first=head, last=len(program.nodes) - 1, back=tuple(results[:back])))
+        lowerer.add_step(call, [*operands, *((head, at) for at in states), *results], leave(head))
 
     lowerer.body(body, call, "body", head, bindings, done)
-
-
-def _close(lowerer: Lowerer, head: int, step: steps.LoopBody, back: list[Operand]) -> None:
-    """Complete the head of a loop whose body has just been lowered."""
-    program = lowerer.program
-    program.complete(head, changed(step, first=head, last=len(program.nodes) - 1, back=tuple(back)))
