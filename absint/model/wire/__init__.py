@@ -11,5 +11,5 @@ A model without its weights:
     read_attributes, read_nodes,
     read_graphs
     kinds                           the numbers of attribute types
-    unread                          messages that no analysis reads, which may be damaged
+    unread                          the fields of a message by number; those that no analysis reads may be damaged
 """

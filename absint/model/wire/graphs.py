@@ -14,19 +14,16 @@ from absint.model.wire.fields import content_of, delimited
 from absint.model.wire.tensors import NO_SPARSE, NO_TENSOR, Entry, SparseTensor, Tensor
 
 
-class Dim:
+class Dim(NamedTuple):
     """A size, a text, or neither."""
 
-    __slots__ = ("_kind", "dim_param", "dim_value")
-
-    def __init__(self, kind: str | None = None, size: int = 0, text: str = "") -> None:
-        self._kind = kind
-        self.dim_value = size
-        self.dim_param = text
+    kind: str | None = None
+    dim_value: int = 0
+    dim_param: str = ""
 
     def WhichOneof(self, _: str) -> str | None:  # noqa: N802
         """`dim_value`, `dim_param` or None."""
-        return self._kind
+        return self.kind
 
 
 class Dims(NamedTuple):
@@ -38,14 +35,11 @@ class Dims(NamedTuple):
 _NO_DIMS: Final = Dims()
 
 
-class TensorType:
+class TensorType(NamedTuple):
     """The element type and the dims of a tensor, dense or sparse."""
 
-    __slots__ = ("elem_type", "shape")
-
-    def __init__(self, elem_type: int = 0, shape: Dims = _NO_DIMS) -> None:
-        self.elem_type = elem_type
-        self.shape = shape
+    elem_type: int = 0
+    shape: Dims = _NO_DIMS
 
     def HasField(self, _: str) -> bool:  # noqa: N802
         """It has a `shape`."""
@@ -113,14 +107,11 @@ class ValueInfo:
         return self.type is not NO_TYPE
 
 
-class Opset:
+class Opset(NamedTuple):
     """The version of a domain's operators."""
 
-    __slots__ = ("domain", "version")
-
-    def __init__(self, domain: str, version: int) -> None:
-        self.domain = domain
-        self.version = version
+    domain: str
+    version: int
 
 
 class Attribute:
@@ -216,26 +207,15 @@ class Node:
         return self.tail.attribute
 
 
-class Graph:
+class Graph(NamedTuple):
     """A graph: that of the model, or the body of an operator."""
 
-    __slots__ = ("initializer", "input", "node", "output", "sparse_initializer", "value_info")
-
-    def __init__(
-        self,
-        node: Sequence[Node] = (),
-        initializer: Sequence[Tensor] = (),
-        sparse_initializer: Sequence[SparseTensor] = (),
-        input: Sequence[ValueInfo] = (),
-        output: Sequence[ValueInfo] = (),
-        value_info: Sequence[ValueInfo] = (),
-    ) -> None:
-        self.node = node
-        self.initializer = initializer
-        self.sparse_initializer = sparse_initializer
-        self.input = input
-        self.output = output
-        self.value_info = value_info
+    node: Sequence[Node] = ()
+    initializer: Sequence[Tensor] = ()
+    sparse_initializer: Sequence[SparseTensor] = ()
+    input: Sequence[ValueInfo] = ()
+    output: Sequence[ValueInfo] = ()
+    value_info: Sequence[ValueInfo] = ()
 
 
 NO_GRAPH: Final = Graph()

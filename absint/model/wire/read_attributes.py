@@ -22,7 +22,6 @@ from absint.model.wire.fields import (
     Field,
     MalformedError,
     Parts,
-    each,
     floats,
     integers,
     runs_of,
@@ -35,7 +34,7 @@ from absint.model.wire.graphs import Attribute, Graph, Tail
 from absint.model.wire.read_tensors import read_sparse, read_tensor
 from absint.model.wire.read_types import read_type
 from absint.model.wire.tensors import Tensor
-from absint.model.wire.unread import check
+from absint.model.wire.unread import by_number, check, last_number, last_text, places
 
 ReadGraph: TypeAlias = Callable[[Content, Parts, int], Graph]
 """Reads a graph at a depth."""
@@ -50,7 +49,7 @@ KEPT: Final[Kept[bytes, Tail]] = Kept(MAX_KEPT)
 """Tails by their bytes: the fields op_type, attribute, domain and overload in the order of the file."""
 
 _RUNS: Final = runs_of(floats=(7,), varints=(8,))
-_USED: Final = frozenset({5, 6, 7, 8, 9, 11, 14, 22})
+_USED: Final = frozenset({1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 14, 20, 21, 22})
 _UNIQUE: Final = count()
 
 
@@ -155,65 +154,34 @@ _VALUES: Final[Mapping[tuple[int, int], tuple[str, Callable[[bytes, int, int, in
 
 def read_attribute(data: Content, parts: Parts, depth: int, read_graph: ReadGraph) -> Attribute:
     """An attribute without what is large in its tensors."""
-    attribute = Attribute()
-    found: dict[int, list[Field]] = {}
-    for field in each(data, parts, depth, _RUNS):
-        number, wire = field.number, field.wire
-        if wire == DELIMITED and number == 1:
-            attribute.name = text(data[field.start : field.end])
-        elif wire == DELIMITED and number == 4:
-            attribute.s = data[field.start : field.end]
-        elif wire == DELIMITED and number == 21:
-            attribute.ref_attr_name = text(data[field.start : field.end])
-        elif wire == VARINT and number == 3:
-            attribute.i = signed(field.value)
-        elif wire == VARINT and number == 20:
-            attribute.type = _known(field.value, attribute.type)
-        elif wire == FIXED32 and number == 2:
+    attribute, found, below = Attribute(), by_number(data, parts, depth, "Attribute", _USED, _RUNS), depth + 1
+    attribute.name, attribute.ref_attr_name = last_text(data, found[1]), last_text(data, found[21])
+    attribute.i = signed(last_number(found[3]))
+    known = [field for field in found[20] if 0 <= signed32(field.value) <= kinds.LAST]
+    attribute.type = signed32(last_number(known))  # one that protobuf does not know is no type
+    for field in found[2]:
+        if field.wire == FIXED32:
             attribute.f = struct.unpack("<f", data[field.start : field.end])[0]
-        elif number in _USED:
-            found.setdefault(number, []).append(field)
-        else:
-            check(data, field, "Attribute", depth + 1)
-    _read_numbers(attribute, data, found.get(7, ()), found.get(8, ()))
-    inner = {
-        number: [(field.start, field.end) for field in same if field.wire == DELIMITED]
-        for number, same in found.items()
-    }
-    for field in (*(found.get(6, ()) if attribute.type != kinds.GRAPH else ()), *found.get(11, ())):
-        check(data, field, "Attribute", depth + 1)  # no analysis reads its nodes
-    _read_messages(attribute, data, {number: same for number, same in inner.items() if same}, depth + 1, read_graph)
+    if found[7]:
+        attribute.floats = floats(data, found[7], 4)
+    if found[8]:
+        attribute.ints = [signed(number) for number in integers(data, found[8])]
+    for field in (*(found[6] if attribute.type != kinds.GRAPH else ()), *found[11]):
+        check(data, field, "Attribute", below)  # no analysis reads its nodes
+    if strings := places(found[4]):
+        attribute.s = data[slice(*strings[-1])]
+    attribute.strings = [data[start:end] for start, end in places(found[9])]
+    if tensor := places(found[5]):
+        attribute.t = read_tensor(data, tensor, below)
+    if graph := places(found[6]):
+        attribute.g = read_graph(data, graph, below)
+    attribute.graphs = [read_graph(data, (part,), below) for part in places(found[11])]
+    if declared := places(found[14]):
+        attribute.tp = read_type(data, declared, below)
+    if sparse := places(found[22]):
+        attribute.sparse_tensor = read_sparse(data, sparse, below)
     attribute.keep(_identity(attribute, data, parts))
     return attribute
-
-
-def _known(number: int, before: int) -> int:
-    """The type of an attribute; one that protobuf does not know is no type."""
-    return kind if 0 <= (kind := signed32(number)) <= kinds.LAST else before
-
-
-def _read_numbers(attribute: Attribute, data: Content, of_floats: Sequence[Field], of_ints: Sequence[Field]) -> None:
-    if of_floats:
-        attribute.floats = floats(data, of_floats, 4)
-    if of_ints:
-        attribute.ints = [signed(number) for number in integers(data, of_ints)]
-
-
-def _read_messages(
-    attribute: Attribute, data: Content, inner: dict[int, list[tuple[int, int]]], depth: int, read_graph: ReadGraph
-) -> None:
-    if 9 in inner:
-        attribute.strings = [data[start:end] for start, end in inner[9]]
-    if 5 in inner:
-        attribute.t = read_tensor(data, inner[5], depth)
-    if 6 in inner:
-        attribute.g = read_graph(data, inner[6], depth)
-    if 11 in inner:
-        attribute.graphs = [read_graph(data, (part,), depth) for part in inner[11]]
-    if 14 in inner:
-        attribute.tp = read_type(data, inner[14], depth)
-    if 22 in inner:
-        attribute.sparse_tensor = read_sparse(data, inner[22], depth)
 
 
 def _identity(attribute: Attribute, data: Content, parts: Parts) -> bytes:

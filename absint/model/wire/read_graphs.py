@@ -8,16 +8,12 @@ from typing import Final
 from absint.model.wire.fields import (
     DELIMITED,
     MAX_DEPTH,
-    VARINT,
     Content,
     Extent,
-    Field,
     MalformedError,
     Parts,
-    each,
     field_at,
     signed,
-    text,
     varint,
 )
 from absint.model.wire.graphs import Function, Graph, Model, Opset
@@ -25,37 +21,24 @@ from absint.model.wire.read_attributes import read_attribute
 from absint.model.wire.read_nodes import SHORT, Nodes
 from absint.model.wire.read_tensors import read_entry, read_sparse, read_tensor
 from absint.model.wire.read_types import DeclaredClaims, read_infos
-from absint.model.wire.unread import check
+from absint.model.wire.unread import by_number, check, last_number, last_text, places, texts
 
 _NODE, _INITIALISER, _INPUT, _OUTPUT, _VALUE_INFO, _SPARSE = 1, 5, 11, 12, 13, 15
 _COPIED: Final = (_NODE, _INPUT, _OUTPUT, _VALUE_INFO)
 _FOUND: Final = (_INITIALISER, _SPARSE)
 _OTHER: Final = (False, None)
+_OF_FUNCTION: Final = frozenset({1, 4, 5, 7, 9, 10, 11, 12, 13})
 
 
 def read_model(data: Content) -> Model:
     """The model that is the content. Raises MalformedError if it is none."""
-    model = Model()
-    graphs: list[tuple[int, int]] = []
-    opsets, properties, functions = [], [], []
-    for field in each(data, ((0, len(data)),), 0):
-        if field.wire == VARINT and field.number == 1:
-            model.ir_version = signed(field.value)
-        elif field.wire != DELIMITED:
-            continue
-        elif field.number == 7:
-            graphs.append((field.start, field.end))
-        elif field.number == 8:
-            opsets.append(_read_opset(data, field, 1))
-        elif field.number == 14:
-            properties.append(read_entry(data, field.start, field.end, 1))
-        elif field.number == 25:
-            functions.append(_read_function(data, field, 1))
-        else:
-            check(data, field, "Model", 1)
-    if graphs:
+    model, found = Model(), by_number(data, ((0, len(data)),), 0, "Model", (1, 7, 8, 14, 25))
+    model.ir_version = signed(last_number(found[1]))
+    model.opset_import = [_read_opset(data, part, 1) for part in places(found[8])]
+    model.metadata_props = [read_entry(data, start, end, 1) for start, end in places(found[14])]
+    model.functions = [_read_function(data, part, 1) for part in places(found[25])]
+    if graphs := places(found[7]):
         model.graph = read_graph(data, graphs, 1)
-    model.opset_import, model.metadata_props, model.functions = opsets, properties, functions
     return model
 
 
@@ -112,42 +95,25 @@ def _spans(places: Sequence[Extent]) -> list[tuple[int, int]]:
     return [place for place in places if isinstance(place, tuple)]
 
 
-def _read_opset(data: Content, around: Field, depth: int) -> Opset:
+def _read_opset(data: Content, part: tuple[int, int], depth: int) -> Opset:
     """The version of a domain."""
-    opset = Opset("", 0)
-    for field in each(data, ((around.start, around.end),), depth):
-        if field.number == 1 and field.wire == DELIMITED:
-            opset.domain = text(data[field.start : field.end])
-        elif field.number == 2 and field.wire == VARINT:
-            opset.version = signed(field.value)
-    return opset
+    found = by_number(data, (part,), depth, "Opset", (1, 2))
+    return Opset(last_text(data, found[1]), signed(last_number(found[2])))
 
 
-def _read_function(data: Content, around: Field, depth: int) -> Function:
-    function = Function()
-    found: dict[int, list[Field]] = {number: [] for number in (1, 4, 5, 7, 9, 10, 11, 12, 13)}
-    for field in each(data, ((around.start, around.end),), depth):
-        if field.wire == DELIMITED and field.number in found:
-            found[field.number].append(field)
-        else:
-            check(data, field, "Function", depth + 1)
-    names = {number: [text(data[field.start : field.end]) for field in found[number]] for number in (1, 4, 5, 10, 13)}
-    function.name, function.domain, function.overload = ((names[number] or [""])[-1] for number in (1, 10, 13))
-    function.input, function.output = names[4], names[5]
-    below = depth + 1
-    places: list[Extent] = [
-        data[field.start : field.end] if field.end - field.start <= SHORT else (field.start, field.end)
-        for field in found[7]
-    ]
-    function.node = list(Nodes(data, places, below, read_graph))
-    function.opset_import = [_read_opset(data, field, below) for field in found[9]]
-    function.attribute_proto = [
-        read_attribute(data, ((field.start, field.end),), below, read_graph) for field in found[11]
-    ]
-    function.value_info = read_infos(data, [(field.start, field.end) for field in found[12]], below)
+def _read_function(data: Content, part: tuple[int, int], depth: int) -> Function:
+    function, found, below = Function(), by_number(data, (part,), depth, "Function", _OF_FUNCTION), depth + 1
+    function.name, function.domain, function.overload = (last_text(data, found[number]) for number in (1, 10, 13))
+    function.input, function.output = texts(data, found[4]), texts(data, found[5])
+    nodes = [field for field in found[7] if field.wire == DELIMITED]
+    extents: list[Extent] = [data[start:end] if end - start <= SHORT else (start, end) for start, end in places(nodes)]
+    function.node = list(Nodes(data, extents, below, read_graph))
+    function.opset_import = [_read_opset(data, inner, below) for inner in places(found[9])]
+    function.attribute_proto = [read_attribute(data, (inner,), below, read_graph) for inner in places(found[11])]
+    function.value_info = read_infos(data, places(found[12]), below)
     with_bodies = [
         field
-        for field, node in zip(found[7], function.node, strict=True)
+        for field, node in zip(nodes, function.node, strict=True)
         if not node.tail.is_kept and any(attribute.holds_graphs for attribute in node.attribute)
     ]
     for field in (*with_bodies, *found[11]):  # of which an analysis reads what a call needs

@@ -9,12 +9,13 @@ come in another order, are read field by field.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from operator import attrgetter
 from typing import Final, overload
 
-from absint.model.wire.fields import DELIMITED, SHALLOW, Content, Extent, Field, each, text, varint
+from absint.model.wire.fields import DELIMITED, SHALLOW, Content, Extent, each, text, varint
 from absint.model.wire.graphs import Node, Tail
 from absint.model.wire.read_attributes import KEPT, MAX_TAIL, ReadGraph, read_tail
-from absint.model.wire.unread import check, is_entry
+from absint.model.wire.unread import by_number, check, is_entry, last_text, texts
 
 _INPUT: Final = 1 << 3 | DELIMITED
 _OUTPUT: Final = 2 << 3 | DELIMITED
@@ -124,11 +125,11 @@ def _of_any_names(content: bytes, depth: int, read_graph: ReadGraph) -> Node | N
     """A node that begins with its names, which may be long and not ASCII; None for any other form."""
     found: dict[int, list[str]] = {_INPUT: [], _OUTPUT: [], _NAME: []}
     at, end = 0, len(content)
-    for tag, texts in found.items():
+    for tag, names in found.items():
         while at < end and content[at] == tag:
             length, start = varint(content, at + 1, end, 5)
             at = start + length
-            texts.append(text(content[start:at]))
+            names.append(text(content[start:at]))
     tail = _tail(content, at, depth, read_graph)
     name = found[_NAME][-1] if found[_NAME] else ""
     return None if tail is None else Node(found[_INPUT], tuple(found[_OUTPUT]), name, tail)
@@ -174,19 +175,7 @@ def _end_of_tail(content: bytes, at: int) -> int:
 
 
 def _any(data: Content, start: int, end: int, depth: int, read_graph: ReadGraph) -> Node:
-    inputs, outputs, name = [], [], ""
-    tail: list[Field] = []
-    for field in each(data, ((start, end),), depth):
-        if field.wire != DELIMITED:
-            continue
-        if field.number in _TAIL:
-            tail.append(field)
-        elif field.number == 1:
-            inputs.append(text(data[field.start : field.end]))
-        elif field.number == 2:
-            outputs.append(text(data[field.start : field.end]))
-        elif field.number == 3:
-            name = text(data[field.start : field.end])
-        else:
-            check(data, field, "Node", depth + 1)
-    return Node(inputs, tuple(outputs), name, read_tail(data, tail, depth, read_graph))
+    found = by_number(data, ((start, end),), depth, "Node", _NAMES | _TAIL)
+    rest = (field for number in _TAIL for field in found[number] if field.wire == DELIMITED)
+    tail = read_tail(data, sorted(rest, key=attrgetter("tag")), depth, read_graph)
+    return Node(texts(data, found[1]), tuple(texts(data, found[2])), last_text(data, found[3]), tail)

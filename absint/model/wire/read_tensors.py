@@ -38,7 +38,7 @@ from absint.model.wire.fields import (
 )  # fmt: skip
 from absint.model.wire.sliced import Sliced
 from absint.model.wire.tensors import EXTERNAL, NO_TENSOR, Entry, Rest, SparseTensor, Tensor
-from absint.model.wire.unread import check, is_entry
+from absint.model.wire.unread import by_number, check, is_entry, last_number, last_text, places
 
 _MOST: Final = MAX_ELEMENTS + 1
 MAX_KEPT: Final = 1 << 16
@@ -57,7 +57,7 @@ _INTEGERS: Final[Mapping[int, tuple[str, Callable[[int], int]]]] = {
     11: ("uint64_data", int),
 }
 _FLOATS: Final = {4: ("float_data", 4), 10: ("double_data", 8)}
-_USED: Final = frozenset({_DIMS, _STRINGS, _EXTERNAL, *_INTEGERS, *_FLOATS})
+_USED: Final = frozenset({_DIMS, _TYPE, _STRINGS, _NAME, _RAW, _EXTERNAL, _LOCATION, *_INTEGERS, *_FLOATS})
 _RUNS: Final = runs_of((_DIMS, *_INTEGERS), (4,), (10,))
 _RUNS_OF_SPARSE: Final = runs_of((3,))
 _PACKED_TAGS: Final = frozenset(number << 3 | DELIMITED for number in (*_INTEGERS, *_FLOATS))
@@ -192,45 +192,28 @@ def _is_small(dims: Sequence[int]) -> bool:
 
 
 def _any(data: Content, parts: Parts, depth: int) -> Tensor:
-    name, data_type, location = "", 0, 0
-    raw: Field | None = None
-    found: dict[int, list[Field]] = {}
-    for field in each(data, parts, depth, _RUNS):
-        number, wire = field.number, field.wire
-        if number == _NAME and wire == DELIMITED:
-            name = text(data[field.start : field.end])
-        elif number == _TYPE and wire == VARINT:
-            data_type = signed32(field.value)
-        elif number == _RAW and wire == DELIMITED:
-            raw = field
-        elif number == _LOCATION and wire == VARINT and signed32(field.value) in (0, EXTERNAL):
-            location = signed32(field.value)
-        elif number in _USED:
-            found.setdefault(number, []).append(field)
-        else:
-            check(data, field, "Tensor", depth + 1)
-    dims = tuple(map(signed, integers(data, found.get(_DIMS, ()))))
-    entries = [
-        read_entry(data, field.start, field.end, depth + 1)
-        for field in found.get(_EXTERNAL, ())
-        if field.wire == DELIMITED
-    ]
+    found = by_number(data, parts, depth, "Tensor", _USED, _RUNS)
+    name, data_type = last_text(data, found[_NAME]), signed32(last_number(found[_TYPE]))
+    raw = next((field for field in reversed(found[_RAW]) if field.wire == DELIMITED), None)
+    known = [field for field in found[_LOCATION] if signed32(field.value) in (0, EXTERNAL)]
+    location = signed32(last_number(known))
+    dims = tuple(map(signed, integers(data, found[_DIMS])))
+    entries = [read_entry(data, start, end, depth + 1) for start, end in places(found[_EXTERNAL])]
     held = _held(raw, found)
     if not _is_small(dims):
         for number in (*_INTEGERS, *_FLOATS):
-            for field in found.get(number, ()):
+            for field in found[number]:
                 check(data, field, "Tensor", depth + 1)
         return Tensor(name, Rest(data_type, dims, None if raw is None else b"", location, entries, held=held))
     content = None if raw is None else data[raw.start : min(raw.end, raw.start + LARGE + 1)]
     whole: dict[str, Sequence[int]] = {}
     real: dict[str, Sequence[float]] = {}
-    for number, same in found.items():
-        if number in _INTEGERS:
-            name_of_field, read = _INTEGERS[number]
-            whole[name_of_field] = list(map(read, integers(data, same, _MOST)))
-        elif number in _FLOATS:
-            name_of_field, size = _FLOATS[number]
-            real[name_of_field] = floats(data, same, size, _MOST)
+    for number, (name_of_field, read) in _INTEGERS.items():
+        if found[number]:
+            whole[name_of_field] = list(map(read, integers(data, found[number], _MOST)))
+    for number, (name_of_field, size) in _FLOATS.items():
+        if found[number]:
+            real[name_of_field] = floats(data, found[number], size, _MOST)
     held |= {field: len(whole.get(field, ())) for field, _ in _INTEGERS.values()}
     return Tensor(name, Rest(data_type, dims, content, location, entries, whole, real, held))
 
@@ -249,23 +232,14 @@ def _held(raw: Field | None, found: Mapping[int, Sequence[Field]]) -> dict[str, 
 
 def read_sparse(data: Content, parts: Parts, depth: int) -> SparseTensor:
     """A sparse tensor."""
-    found: dict[int, list[Field]] = {}
-    for field in each(data, parts, depth, _RUNS_OF_SPARSE):
-        found.setdefault(field.number, []).append(field)
+    found = by_number(data, parts, depth, "SparseTensor", (1, 2, 3), _RUNS_OF_SPARSE)
     values, indices = (
-        [(field.start, field.end) for field in found.get(number, ()) if field.wire == DELIMITED] for number in (1, 2)
+        read_tensor(data, inner, depth + 1) if (inner := places(found[number])) else NO_TENSOR for number in (1, 2)
     )
-    return SparseTensor(
-        read_tensor(data, values, depth + 1) if values else NO_TENSOR,
-        read_tensor(data, indices, depth + 1) if indices else NO_TENSOR,
-        tuple(map(signed, integers(data, found.get(3, ())))),
-    )
+    return SparseTensor(values, indices, tuple(map(signed, integers(data, found[3]))))
 
 
 def read_entry(data: Content, start: int, end: int, depth: int) -> Entry:
     """A key and its value."""
-    texts = {1: "", 2: ""}
-    for field in each(data, ((start, end),), depth):
-        if field.number in texts and field.wire == DELIMITED:
-            texts[field.number] = text(data[field.start : field.end])
-    return Entry(texts[1], texts[2])
+    found = by_number(data, ((start, end),), depth, "Entry", (1, 2))
+    return Entry(last_text(data, found[1]), last_text(data, found[2]))

@@ -1,12 +1,15 @@
-"""Messages that no analysis reads. They are walked all the same: protobuf gives no model if one is damaged."""
+"""The fields of a message that an analysis reads, and those that none does. These are walked all the same: protobuf
+gives no model if one is damaged.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Container, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
-from absint.model.wire.fields import DELIMITED, Content, Field, check_packed, each
+from absint.model.wire.fields import DELIMITED, NO_RUNS, VARINT, Content, Field, Parts, Runs, check_packed, each, text
 
 MESSAGES: Final[Mapping[str, Mapping[int, str]]] = {
     "Model": {20: "TrainingInfo", 26: "Device"},
@@ -47,6 +50,39 @@ NUMBERS: Final[Mapping[str, Mapping[int, int]]] = {
 
 _NOTHING: Final[Mapping[int, str]] = MappingProxyType({})
 _NO_NUMBERS: Final[Mapping[int, int]] = MappingProxyType({})
+
+
+def by_number(
+    data: Content, parts: Parts, depth: int, kind: str, numbers: Container[int], runs: Runs = NO_RUNS
+) -> Mapping[int, list[Field]]:
+    """The fields of these numbers of a message of this kind, of any wire type, by number; the others are checked."""
+    found = defaultdict[int, list[Field]](list)
+    for field in each(data, parts, depth, runs):
+        if field.number in numbers:
+            found[field.number].append(field)
+        else:
+            check(data, field, kind, depth + 1)
+    return found
+
+
+def places(found: Sequence[Field]) -> list[tuple[int, int]]:
+    """Where the messages, texts or bytes in these fields stand."""
+    return [(field.start, field.end) for field in found if field.wire == DELIMITED]
+
+
+def texts(data: Content, found: Sequence[Field]) -> list[str]:
+    """The texts in these fields."""
+    return [text(data[start:end]) for start, end in places(found)]
+
+
+def last_text(data: Content, found: Sequence[Field]) -> str:
+    """The text of a field that is not repeated; empty if it is left out."""
+    return next((text(data[field.start : field.end]) for field in reversed(found) if field.wire == DELIMITED), "")
+
+
+def last_number(found: Sequence[Field]) -> int:
+    """The number of a field that is not repeated, of 64 bits and without a sign; 0 if it is left out."""
+    return next((field.value for field in reversed(found) if field.wire == VARINT), 0)
 
 
 def check(data: Content, field: Field, around: str, depth: int) -> None:

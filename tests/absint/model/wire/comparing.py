@@ -76,7 +76,7 @@ def _of_message(found: object, proto: Any, where: str) -> Iterator[str]:
     fields = (name for name, kind in vars(type(found)).items() if not callable(kind) and not isinstance(kind, property))
     names += [name for name in fields if not name.startswith("_")]
     for name in names:
-        if name not in ("tail", "is_closed"):
+        if name not in ("tail", "is_closed", "kind"):
             yield from differences(getattr(found, name), getattr(proto, name), f"{where}.{name}")
     for name in {
         graphs.Attribute: ("g", "t", "tp", "sparse_tensor"),
