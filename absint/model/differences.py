@@ -8,7 +8,8 @@ back.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from onnx.onnx_pb import AttributeProto, GraphProto, ModelProto, NodeProto
@@ -22,15 +23,20 @@ if TYPE_CHECKING:
 Write = Callable[["Message"], "Content"]
 """Gives the bytes of a message of the copy."""
 
-_LISTS: Final[tuple[tuple[int, str, Callable[[Any], str]], ...]] = (
-    (GraphProto.INPUT_FIELD_NUMBER, "input", lambda item: item.name),
-    (GraphProto.OUTPUT_FIELD_NUMBER, "output", lambda item: item.name),
-    (GraphProto.VALUE_INFO_FIELD_NUMBER, "value_info", lambda item: item.name),
-    (GraphProto.INITIALIZER_FIELD_NUMBER, "initializer", lambda item: item.name),
-    (GraphProto.SPARSE_INITIALIZER_FIELD_NUMBER, "sparse_initializer", lambda item: item.values.name),
-    (GraphProto.QUANTIZATION_ANNOTATION_FIELD_NUMBER, "quantization_annotation", lambda item: item.tensor_name),
-)
-"""The lists of a graph without its nodes, and the name of an item of each."""
+Key = Callable[[Any], str]
+"""Gives what an item of a list is known by."""
+
+_OF_MODEL: Final[Mapping[str, Key]] = {
+    "metadata_props": attrgetter("key"),
+    "functions": lambda item: f"{item.domain}::{item.name}",
+    "opset_import": attrgetter("domain"),
+}
+_OF_GRAPH: Final[Mapping[str, Key]] = {
+    **dict.fromkeys(("input", "output", "value_info", "initializer"), attrgetter("name")),
+    "sparse_initializer": attrgetter("values.name"),
+    "quantization_annotation": attrgetter("tensor_name"),
+}
+"""The lists of a graph without its nodes."""
 
 
 def serialised(message: Message) -> bytes:
@@ -42,12 +48,7 @@ def serialised(message: Message) -> bytes:
 def differences(before: ModelProto, after: ModelProto, write: Write = serialised) -> Changes:
     """The changes that make `after` of the bytes of `before`."""
     found = Changes()
-    number = ModelProto.METADATA_PROPS_FIELD_NUMBER
-    _listed(found, number, before.metadata_props, after.metadata_props, lambda item: item.key, write)
-    number = ModelProto.FUNCTIONS_FIELD_NUMBER
-    _listed(found, number, before.functions, after.functions, lambda item: f"{item.domain}::{item.name}", write)
-    number = ModelProto.OPSET_IMPORT_FIELD_NUMBER
-    _listed(found, number, before.opset_import, after.opset_import, lambda item: item.domain, write)
+    _listed(found, _OF_MODEL, before, after, write)
     graph = _graph(before.graph, after.graph, write)
     if graph:
         found.inside[ModelProto.GRAPH_FIELD_NUMBER] = graph
@@ -56,31 +57,25 @@ def differences(before: ModelProto, after: ModelProto, write: Write = serialised
 
 def _graph(before: GraphProto, after: GraphProto, write: Write) -> Changes:
     found = Changes()
-    for number, name, key in _LISTS:
-        _listed(found, number, getattr(before, name), getattr(after, name), key, write)
+    _listed(found, _OF_GRAPH, before, after, write)
     _nodes(found, before.node, after.node, write)
     return found
 
 
-def _listed(
-    found: Changes,
-    number: int,
-    before: Sequence[Message],
-    after: Sequence[Message],
-    key: Callable[[Any], str],
-    write: Write,
-) -> None:
+def _listed(found: Changes, lists: Mapping[str, Key], before: Message, after: Message, write: Write) -> None:
     """Items may have been removed and changed, and added at the end."""
-    kept = 0
-    for place, old in enumerate(before):
-        if kept == len(after) or key(after[kept]) != key(old):
-            found.removed.add((number, place))
-            continue
-        if after[kept] != old:
-            found.replaced[number, place] = write(after[kept])
-        kept += 1
-    if kept < len(after):
-        found.added[number] = [write(new) for new in after[kept:]]
+    for name, key in lists.items():
+        number, olds, news = before.DESCRIPTOR.fields_by_name[name].number, getattr(before, name), getattr(after, name)
+        kept = 0
+        for place, old in enumerate(olds):
+            if kept == len(news) or key(news[kept]) != key(old):
+                found.removed.add((number, place))
+                continue
+            if news[kept] != old:
+                found.replaced[number, place] = write(news[kept])
+            kept += 1
+        if kept < len(news):
+            found.added[number] = [write(new) for new in news[kept:]]
 
 
 def _nodes(found: Changes, before: Sequence[NodeProto], after: Sequence[NodeProto], write: Write) -> None:

@@ -144,22 +144,13 @@ def _unpacked(dtype: DType, count: int, raw: bytes) -> Sequence[int | float | bo
 
 
 def _typed_numbers(tensor: TensorMessage, dtype: DType, count: int) -> Sequence[int | float | bool] | None:
-    if dtype is DType.INT64:
-        numbers: list[int] | list[float] = list(tensor.int64_data)
-    elif dtype is DType.FLOAT:
-        numbers = list(tensor.float_data)
-    elif dtype is DType.DOUBLE:
-        numbers = list(tensor.double_data)
-    elif dtype in (DType.UINT32, DType.UINT64):
-        numbers = list(tensor.uint64_data)
-    elif dtype is DType.FLOAT16:
-        if len(tensor.int32_data) != count or any(not 0 <= bits < 1 << 16 for bits in tensor.int32_data):
-            return None
-        numbers = list(struct.unpack(f"<{count}e", struct.pack(f"<{count}H", *tensor.int32_data)))
-    else:
-        numbers = list(tensor.int32_data)
+    numbers: Sequence[int | float] = list(getattr(tensor, _FIELDS.get(dtype, "int32_data")))
     if len(numbers) != count:
         return None
+    if dtype is DType.FLOAT16:
+        if any(not 0 <= bits < 1 << 16 for bits in numbers):
+            return None
+        return struct.unpack(f"<{count}e", struct.pack(f"<{count}H", *numbers))
     return _narrowed(dtype, numbers) if dtype in INTEGER_RANGES else numbers
 
 

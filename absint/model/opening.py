@@ -126,15 +126,6 @@ def read_beside(folder: str | os.PathLike[str], location: str, offset: int, size
         return None
 
 
-def is_pointer_beside(folder: str | os.PathLike[str], location: str) -> bool:
-    """The file of external data is a pointer of Git LFS, and one that may be read."""
-    try:
-        with _beside(folder, location) as (number, length):
-            return _holds_pointer(number, length)
-    except (OSError, ValueError):
-        return False
-
-
 def fault_beside(folder: str | os.PathLike[str], location: str) -> str:
     """Why no external data can be read from there: `does not exist`; empty if they can."""
     try:

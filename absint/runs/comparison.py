@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,7 +13,7 @@ from absint.lattices.text.escapes import counted, excerpt, format_sizes
 from absint.lattices.text.forms import SIZES, Key, Object, keys_of, many
 from absint.runs.arrays import check_names, read_actual
 from absint.runs.shown_sizes import ShownSizes
-from absint.runs.statements import Row, Statement, Statements
+from absint.runs.statements import Row, Statement, Statements, shapes_of
 from absint.solution.analysed import Analysed
 from absint.solution.constraints import constraints
 from absint.solution.naming import Claimed, claims
@@ -67,7 +67,7 @@ class Comparison:
         sizes = format_sizes(self.binding)
         title = f"{self.model} ({self.label})" if self.label else self.model
         lines = [f"{title} at {sizes}" if sizes else title]
-        values = [f"  {line}" for line in self._values()]
+        values = [f"  {name}: {a} ran {b}{'' if ok else ', wrong'}" for name, a, b, ok in shapes_of(self.rows)]
         lines += values[:_VALUES]
         if len(values) > _VALUES:
             lines.append(f"  and {len(values) - _VALUES} more values")
@@ -86,17 +86,6 @@ class Comparison:
         if self.unchecked:
             lines += ["not compared:", *(f"  {line}" for line in self.unchecked)]
         return "\n".join(lines)
-
-    def _values(self) -> Iterator[str]:
-        """A line for each value: its claimed shape, and the actual one."""
-        shapes: dict[str, list[Row]] = {}
-        for row in self.rows:
-            if row.part == "dim":
-                shapes.setdefault(row.value, []).append(row)
-        for value, rows in shapes.items():
-            claimed = ", ".join(row.expression for row in rows)
-            ran = ", ".join(str(row.actual) for row in rows)
-            yield f"{value}: [{claimed}] ran [{ran}]" + ("" if all(row.ok for row in rows) else ", wrong")
 
     def to_json(self) -> str:
         """Everything, as JSON, schema `absint.compare/1`."""

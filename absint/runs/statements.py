@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
@@ -192,3 +192,14 @@ class Row:
         claimed = self.expression if is_plain else f"{self.expression} = {self.predicted}"
         stated = "declared" if self.premise else "claimed"
         return f"{self.place}: {stated} {claimed}, ran {self.actual}" + (f" ({self.note})" if self.note else "")
+
+
+def shapes_of(rows: Iterable[Row]) -> Iterator[tuple[str, str, str, bool]]:
+    """The name of each value, its claimed shape, the actual one, and whether the claim holds."""
+    of_value: dict[str, list[Row]] = {}
+    for row in rows:
+        if row.part == "dim":
+            of_value.setdefault(row.value, []).append(row)
+    for value, dims in of_value.items():
+        claimed, actual = ", ".join(row.expression for row in dims), ", ".join(str(row.actual) for row in dims)
+        yield value, f"[{claimed}]", f"[{actual}]", all(row.ok for row in dims)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,7 +13,7 @@ from absint.lattices.text.naming import Names
 from absint.lattices.text.sheets import Line, Part, Table, listed, plural, rendered
 from absint.questions.sizes.outcomes import CHECK, Check
 from absint.runs.comparison import COMPARISON, Comparison
-from absint.runs.statements import Row
+from absint.runs.statements import shapes_of
 
 _SHOWN: Final = 20
 
@@ -44,9 +44,10 @@ class Fed:
 
 def report(fed: Fed) -> Iterator[Part]:
     """The sizes that the arrays show, their legality, and each value with its claimed and its actual shape."""
+    values = [(name, f"{a} is {b}{'' if ok else '  wrong'}") for name, a, b, ok in shapes_of(fed.comparison.rows)]
     parts = [
         *_verdict(fed),
-        Table("values", list(_values(fed.comparison.rows))),
+        Table("values", values),
         *_claims(fed),
         listed("the run computes something else", fed.differing),
         listed("not compared", fed.comparison.unchecked),
@@ -91,18 +92,6 @@ def _claims(fed: Fed) -> Iterator[Part]:
     yield listed("", wrong, _SHOWN)
     if any(row.premise for row in wrong):
         yield Line("the other claims are not about such inputs, or rest on what is assumed")
-
-
-def _values(rows: Iterable[Row]) -> Iterator[tuple[str, str]]:
-    """The claimed shape of each value, and the actual one."""
-    shapes: dict[str, list[Row]] = {}
-    for row in rows:
-        if row.part == "dim":
-            shapes.setdefault(row.value, []).append(row)
-    for value, dims in shapes.items():
-        claimed = ", ".join(row.expression for row in dims)
-        actual = ", ".join(str(row.actual) for row in dims)
-        yield value, f"[{claimed}] is [{actual}]{'' if all(row.ok for row in dims) else '  wrong'}"
 
 
 def _check(fed: Fed, names: Names) -> Json:

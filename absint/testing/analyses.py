@@ -13,10 +13,11 @@ import onnx
 from absint.analyses.forward import ForwardAnalysis
 from absint.api import analyze
 from absint.errors import UsageError
+from absint.jobs.auditing.run_process import MARK, observer
+from absint.jobs.auditing.runs import walked
 from absint.lattices.dtype import INTEGER_RANGES
 from absint.lattices.laws import LawError, check_laws
 from absint.lattices.value import Tensor, Value
-from absint.model.protos import domain_of, graphs_in
 from absint.packages import is_installed
 from absint.result import Result
 from absint.runs.run import RunError, feeds_for, run
@@ -24,9 +25,6 @@ from absint.testing.monotone import MonotonyError, tried
 
 # Runs of a model with all values: those of the main graph, and in onnx.reference those of bodies and functions at each
 # visit.
-
-MARK: Final = "absint:"
-"""Begins the names of graphs that stand for the path of a body."""
 
 
 class Recorded(NamedTuple):
@@ -64,8 +62,6 @@ def _in_onnxruntime(result: Result) -> Recorder:
 
 
 def _in_reference(result: Result) -> Recorder:
-    from onnx.reference import ReferenceEvaluator
-
     from absint.testing.trips import Loop
 
     model = onnx.ModelProto()
@@ -74,25 +70,15 @@ def _in_reference(result: Result) -> Recorder:
     _mark(model, scopes)
     seen: list[Recorded] = []
 
-    class Evaluator(ReferenceEvaluator):
-        """Bodies are evaluated by the class of the evaluator around them."""
-
-        def run(  # type: ignore[override]
-            self, output_names: list[str] | None, feed_inputs: dict[str, object], **options: object
-        ) -> list[object]:
-            options |= {"intermediate": True}
-            found = cast("dict[str, object]", super().run(None, feed_inputs, **options))  # type: ignore[arg-type]
-            path = _path(self.proto_)
-            scope = scopes.get(path) if path is not None else None
-            prefix = f"{path}/" if path else ""
-            names = () if scope is None else [name for name in scope.names if name in found]
-            seen.extend(Recorded(prefix + name, found[name]) for name in names)
-            return [found[name] for name in output_names or self.output_names]
+    def note(path: str, found: Mapping[str, object]) -> None:
+        scope, prefix = scopes.get(path), f"{path}/" if path else ""
+        names = () if scope is None else [name for name in scope.names if name in found]
+        seen.extend(Recorded(prefix + name, found[name]) for name in names)
 
     def record(feeds: Mapping[str, object]) -> list[Recorded]:
         seen.clear()
         try:
-            Evaluator(model, new_ops=[Loop]).run(None, dict(feeds))
+            observer(note)(model, new_ops=[Loop]).run(None, dict(feeds))
         except Exception as error:
             raise RunFailedError(f"{type(error).__name__}: {error}".splitlines()[0]) from None
         return list(seen)
@@ -105,60 +91,15 @@ def _mark(model: onnx.ModelProto, paths: Container[str]) -> None:
 
     Bodies whose paths are the same keep no name, and calls whose paths are the same, or are not followed, no copy.
     """
-    functions = {_key(function.domain, function.name, function.overload): function for function in model.functions}
-    found = list(_bodies(model.graph.node, "", functions, paths))
+    found = [body for body in walked(model, copies=True) if body.node is not None]
     count = Counter(body.path for body in found)
-    for body in reversed(found):  # a copy stands after those that it calls
-        if body.function is not None and count[body.path] == 1:
-            body.function.name = body.call.op_type = MARK + body.path
-            body.function.overload = body.call.overload = ""
-            model.functions.append(body.function)
-        elif body.graph is not None:
-            body.graph.name = MARK + body.path if count[body.path] == 1 else ""
-
-
-class _Body(NamedTuple):
-    """A body at a path: a graph, or the copy of a function for one call."""
-
-    path: str
-    call: onnx.NodeProto
-    graph: onnx.GraphProto | None = None
-    function: onnx.FunctionProto | None = None
-
-
-def _bodies(
-    nodes: Iterable[onnx.NodeProto],
-    path: str,
-    functions: Mapping[tuple[str, str, str], onnx.FunctionProto],
-    paths: Container[str],
-) -> Iterator[_Body]:
-    """The bodies below some nodes, at any depth, with their paths as `Result.scopes` has them; outer ones first."""
-    for number, node in enumerate(nodes):
-        label = node.name or f"{node.op_type}#{number}"
-        inner = f"{path}/{label}" if path else label
-        function = functions.get(_key(node.domain, node.op_type, node.overload))
-        if function is not None and inner in paths:
-            copy = onnx.FunctionProto()
-            copy.CopyFrom(function)
-            yield _Body(inner, node, function=copy)
-            yield from _bodies(copy.node, inner, functions, paths)
-        for attribute in node.attribute:
-            for graph in graphs_in(attribute):
-                yield _Body(f"{inner}/{attribute.name}", node, graph=graph)
-                yield from _bodies(graph.node, f"{inner}/{attribute.name}", functions, paths)
-
-
-def _key(domain: str, name: str, overload: str) -> tuple[str, str, str]:
-    return domain_of(domain), name, overload
-
-
-def _path(proto: object) -> str | None:
-    """The path of a graph or function that is evaluated; None if it has none, or shares it."""
-    if isinstance(proto, onnx.ModelProto):
-        return ""
-    if isinstance(proto, onnx.GraphProto | onnx.FunctionProto) and proto.name.startswith(MARK):
-        return proto.name.removeprefix(MARK)
-    return None
+    for path, graph, node in reversed(found):  # a copy stands after those that it calls
+        if isinstance(graph, onnx.GraphProto):
+            graph.name = MARK + path if count[path] == 1 else ""
+        elif node is not None and count[path] == 1 and path in paths:
+            graph.name = node.op_type = MARK + path
+            graph.overload = node.overload = ""
+            model.functions.append(graph)
 
 
 T = TypeVar("T")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
@@ -61,24 +61,17 @@ def _by_onnxruntime(asked: Request) -> Iterator[Shapes | str]:
 
 def _by_reference(asked: Request) -> Iterator[Shapes | str]:
     import onnx
-    from onnx.reference import ReferenceEvaluator
 
     shapes: Shapes = {}
 
-    class Observing(ReferenceEvaluator):  # type: ignore[misc,unused-ignore]
-        """Notes the shapes of all values, those of bodies and functions too."""
-
-        def run(self, output_names: Names, *args: object, **options: object) -> list[object]:
-            found = cast("dict[str, object]", super().run(None, *args, **{**options, "intermediate": True}))  # type: ignore[arg-type]
-            path = _path(self, asked.functions)
-            for name, value in found.items() if path is not None else ():
-                if isinstance(value, np.ndarray):
-                    shapes.setdefault(f"{path}/{name}" if path else name, []).append(tuple(value.shape))
-            return [found[name] for name in output_names or self.output_names]
+    def note(path: str, found: Mapping[str, object]) -> None:
+        for name, value in found.items():
+            if isinstance(value, np.ndarray):
+                shapes.setdefault(f"{path}/{name}" if path else name, []).append(tuple(value.shape))
 
     model = onnx.load_model_from_string(asked.model.read())
     _read_weights(model, asked.folder)
-    evaluator = Observing(model)
+    evaluator = observer(note, asked.functions)(model)
     for feeds in asked.feeds:
         shapes.clear()
         try:
@@ -102,12 +95,32 @@ def _read_weights(model: ModelProto, folder: str | None) -> None:
         load_external_data_for_model(model, str(folder))
 
 
-def _path(evaluator: ReferenceEvaluator, functions: Mapping[tuple[str, str], str]) -> str | None:
+def observer(
+    note: Callable[[str, Mapping[str, object]], object], functions: Mapping[tuple[str, str], str] | None = None
+) -> type[ReferenceEvaluator]:
+    """A class of evaluators that hands over the values of all that it runs, after the path: of the main graph, and of
+    bodies and functions that have one. Without `functions`, functions have it in their names, as graphs do.
+    """
+    from onnx.reference import ReferenceEvaluator
+
+    class Observing(ReferenceEvaluator):  # type: ignore[misc,unused-ignore]
+        """Bodies are evaluated by the class of the evaluator around them."""
+
+        def run(self, output_names: Names, *args: object, **options: object) -> list[object]:
+            found = cast("dict[str, object]", super().run(None, *args, **{**options, "intermediate": True}))  # type: ignore[arg-type]
+            path = _path(self.proto_, functions)
+            if path is not None:
+                note(path, found)
+            return [found[name] for name in output_names or self.output_names]
+
+    return Observing
+
+
+def _path(proto: Any, functions: Mapping[tuple[str, str], str] | None) -> str | None:  # noqa: ANN401 (any message)
     """The path of what an evaluator runs; None where it has none of its own, as a function that is called twice."""
-    proto: Any = evaluator.proto_
     if hasattr(proto, "graph"):
         return ""
-    if hasattr(proto, "opset_import"):
+    if functions is not None and hasattr(proto, "opset_import"):
         return functions.get((proto.domain, proto.name))
     name = str(proto.name)
     return name.removeprefix(MARK) if name.startswith(MARK) else None

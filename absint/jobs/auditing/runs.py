@@ -14,7 +14,7 @@ from math import inf
 from time import perf_counter
 from typing import Final, NamedTuple, cast
 
-from onnx import FunctionProto, GraphProto, ModelProto, ValueInfoProto
+from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, ValueInfoProto
 
 from absint.errors import AbsintError, UsageError
 from absint.jobs.auditing.run_process import MARK
@@ -45,6 +45,8 @@ class Body(NamedTuple):
     path: str
     graph: GraphProto | FunctionProto
     """The body itself; that of a function once for each call."""
+    node: NodeProto | None = None
+    """The node whose body it is; None for the main graph."""
 
     def key(self, name: str) -> str:
         """The name of a value of it among all values of the model."""
@@ -69,12 +71,13 @@ class Body(NamedTuple):
 
 def bodies(model: ModelProto) -> list[Body]:
     """Every graph whose path is its own, the main graph first."""
-    found = list(_walk(model))
+    found = list(walked(model))
     uses = Counter(body.path for body in found)
     return [body for body in found if uses[body.path] == 1]
 
 
-def _walk(model: ModelProto) -> Iterator[Body]:
+def walked(model: ModelProto, *, copies: bool = False) -> Iterator[Body]:
+    """Every graph, outer ones first; with `copies` each call of a function has one of its own."""
     functions = {(domain_of(f.domain), f.name, overload_of(f)): f for f in model.functions}
     pending: list[tuple[Body, tuple[FunctionProto, ...]]] = [(Body("", model.graph), ())]
     visited = 0
@@ -88,10 +91,11 @@ def _walk(model: ModelProto) -> Iterator[Body]:
             function = functions.get((domain_of(node.domain), node.op_type, getattr(node, "overload", "")))
             if function is not None:
                 if all(function is not caller for caller in calls):
-                    inner.append((Body(label, function), (*calls, function)))
+                    own = FunctionProto.FromString(function.SerializeToString()) if copies else function
+                    inner.append((Body(label, own, node), (*calls, function)))
             elif not domain_of(node.domain) and node.op_type in LOWERED:
                 held = ((a.name, graph) for a in node.attribute for graph in graphs_in(a))
-                inner += [(Body(f"{label}/{name}", graph), calls) for name, graph in held]
+                inner += [(Body(f"{label}/{name}", graph, node), calls) for name, graph in held]
         pending.extend(reversed(inner))
 
 

@@ -12,7 +12,7 @@ from absint.diagnostics import Diagnostic, Severity
 from absint.jobs.linting.finding import OF_DIAGNOSTICS, SILENT, Finding, milder, rule_of
 from absint.model.initialisers import dtype_of
 from absint.model.messages import ModelMessage, TensorMessage
-from absint.model.opening import LFS, is_pointer_beside
+from absint.model.opening import LFS, fault_beside
 from absint.model.protos import holders
 from absint.model.wire.tensors import EXTERNAL
 from absint.model.writing import tensors
@@ -39,7 +39,7 @@ def missing_weights(analysed: Analysed) -> Iterator[Finding]:
                 found.setdefault(location, []).append(tensor)
     for location, group in found.items():
         size = _size(folder, location)
-        is_lfs = size is not None and is_pointer_beside(folder, location)
+        is_lfs = size is not None and fault_beside(folder, location) == LFS
         wanting = group if size is None or is_lfs else [tensor for tensor in group if _end(tensor) > size]
         if wanting:
             text = "does not exist" if size is None else LFS if is_lfs else f"is too short: it has {size:,} bytes"
