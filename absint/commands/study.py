@@ -13,7 +13,7 @@ from absint.commands.analysis import check_seconds, format_option, jobs_option, 
 from absint.commands.command import FINE, NO, UNDECIDED, Command, Option, counted
 from absint.errors import UsageError
 from absint.lattices.text.escapes import plain
-from absint.lattices.text.sheets import Line, plural
+from absint.lattices.text.sheets import Line, so_many
 from absint.lattices.unify import POLICIES
 from absint.model.writing import write_files
 from absint.research.study import Study, smtlib_export, study as run_study, tables
@@ -191,11 +191,11 @@ def _csv(statuses: Mapping[str, str], answers: Sequence[Checked]) -> str:
 def _exported(found: smtlib_export.Export) -> Iterator[Line]:
     files = len(found.entries)
     yield Line(
-        f"{files:,} {plural('file', files)}: {found.count('unsat'):,} unsat, {found.count('sat'):,} sat; "
+        f"{so_many(files, 'file')}: {found.count('unsat'):,} unsat, {found.count('sat'):,} sat; "
         f"they stand for {found.claims:,} claims"
     )
     for reason, count in found.left_out.items():
-        yield Line(f"left out: {count:,} {plural('claim', count)} {reason}")
+        yield Line(f"left out: {so_many(count, 'claim')} {reason}")
     for failure in found.failures[:_SHOWN]:
         yield Line(plain(failure), "yellow")
     if len(found.failures) > _SHOWN:
@@ -204,7 +204,7 @@ def _exported(found: smtlib_export.Export) -> Iterator[Line]:
 
 def _agreement(answers: Sequence[Checked]) -> Iterator[Line]:
     decided = sum(answer.decided for answer in answers)
-    yield Line(f"{' and '.join(SOLVERS)} both decide {decided:,} of {len(answers):,} {plural('file', len(answers))}")
+    yield Line(f"{' and '.join(SOLVERS)} both decide {decided:,} of {so_many(len(answers), 'file')}")
     for solver in SOLVERS:
         open_ = [answer.file for answer in answers if answer.verdicts[solver] == "unknown"]
         if open_:

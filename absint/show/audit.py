@@ -16,7 +16,7 @@ from absint.jobs.auditing import Audit, Judged, Judgement, Place
 from absint.lattices.text.documents import Document
 from absint.lattices.text.escapes import Json, format_sizes
 from absint.lattices.text.forms import SECONDS, Key, Object, keys_of, many, tally
-from absint.lattices.text.sheets import Line, Part, Table, plural
+from absint.lattices.text.sheets import Line, Part, Table, so_many
 from absint.result import Result
 from absint.show.lint import driver, in_file, log, uri_of
 
@@ -54,11 +54,10 @@ def report(audits: Sequence[Audit], *, everything: bool = False) -> Iterator[Par
 
 
 def _title(audit: Audit) -> str:
-    total = len(audit.judged)
     found = [f"{count:,} {judgement.value}" for judgement, count in audit.counts.items() if count]
     if audit.unconfirmed:
         found.append(f"{audit.unconfirmed:,} of the refuted by proof alone")
-    return f"{audit.source}: {total:,} {plural('claim', total)}" + (f": {', '.join(found)}" if found else "")
+    return f"{audit.source}: {so_many(len(audit.judged), 'claim')}" + (f": {', '.join(found)}" if found else "")
 
 
 def _together(numbered: tuple[int, Judged]) -> int | tuple[str, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, TypeAlias
 
 from absint.lattices.text.escapes import format_sizes
-from absint.lattices.text.sheets import UNBROKEN, Line, Part, Table, defined, listed, plural
+from absint.lattices.text.sheets import UNBROKEN, Line, Part, Table, defined, listed, so_many
 from absint.questions.proofs.equivalence import AxisPlace, Distinct, Equalities
 from absint.result import Result
 from absint.show.text import assumed
@@ -33,7 +33,7 @@ def report(
     several = [item for item in classes if len(item[1]) > 1]
     word = _WORDS[found.what]
     yield Line(
-        f"{result.origin}: {total:,} {plural(word, total)} in {len(found):,} "
+        f"{result.origin}: {so_many(total, word)} in {len(found):,} "
         f"{'class' if len(found) == 1 else 'classes'} of equal {found.what}",
         "bold",
     )
@@ -42,7 +42,7 @@ def report(
     shown = classes if everything else several[:_SHOWN_CLASSES]
     rows = []
     for name, members in shown:
-        count = f"{len(members):,} {plural(word, len(members))}"
+        count = so_many(len(members), word)
         some = members if everything else members[:_SHOWN_MEMBERS]
         more = ", ..." if len(members) > len(some) else ""
         rows.append((name, f"{count}: {', '.join(some)}{more}"))
@@ -50,13 +50,13 @@ def report(
     if not everything:
         alone, left = len(found) - len(several), len(several) - len(shown)
         rest = [f"{left:,} more {'class' if left == 1 else 'classes'}"] if left else []
-        rest += [f"{alone:,} {plural(word, alone)} equal to no other"] if alone else []
+        rest += [f"{so_many(alone, word)} equal to no other"] if alone else []
         if rest:
             yield Line(f"  and {', '.join(rest)} (all: --all)")
     if found.reason:
         yield Line(f"not all were compared: {found.reason}", "yellow")
     if found.undecided:
-        yield Line(f"{found.undecided:,} {plural('pair', found.undecided)} undecided, kept apart", "yellow")
+        yield Line(f"{so_many(found.undecided, 'pair')} undecided, kept apart", "yellow")
     if result.premises:
         yield Line(f"assuming {in_short(result.premises, found.texts)}")
     if distinct is not None:

@@ -11,7 +11,7 @@ from absint.lattices.logic.relation import FALSE, TRUE, Relation
 from absint.lattices.shape_choice import ShapeChoice
 from absint.lattices.text.escapes import format_sizes, one_line
 from absint.lattices.text.naming import Names
-from absint.lattices.text.sheets import UNBROKEN, Line, Part, Table, defined, listed, plural
+from absint.lattices.text.sheets import UNBROKEN, Line, Part, Table, defined, listed, so_many
 from absint.questions.proofs.clauses import Row, rows, written
 from absint.solution.naming import brief, by_nodes, failures_by_reason, in_short, names_of, reason, runs_alone, stated
 from absint.solver.constraints import KINDS, Constraint, ConstraintSet, PossibleFailure, by_kind
@@ -43,8 +43,7 @@ def report(result: Result, contract: Contract, *, everything: bool = False) -> I
         what = "every size of the inputs is legal" if is_all else "no size of the inputs is ruled out"
         yield Line(f"{result.origin}: {what}", "bold")
     else:
-        count = len(contract.clauses)
-        yield Line(f"{result.origin}: legal sizes meet {count:,} {plural('clause', count)}{over}", "bold")
+        yield Line(f"{result.origin}: legal sizes meet {so_many(len(contract.clauses), 'clause')}{over}", "bold")
     found = rows(contract)
     for row in found if everything else found[:_SHOWN]:
         yield from _all_nodes(row, texts) if everything else [_short(contract, row, texts)]
@@ -95,7 +94,7 @@ def _beyond(result: Result, contract: Contract, texts: Names, everything: bool) 
             return [listed(title, map(row, items), UNBROKEN)] if items else []
         first = short()
         named = f" ({first})" if first else ""
-        return [Line(f"{title}: {len(items):,} {plural(word, len(items))}{named}")]
+        return [Line(f"{title}: {so_many(len(items), word)}{named}")]
 
     def told(constraint: Constraint) -> str:
         return stated(constraint, texts)
@@ -213,10 +212,9 @@ def listing(result: Result, constraints: ConstraintSet, *, everything: bool = Fa
     for constraint in constraints:
         same = groups.setdefault(constraint.role, {}).setdefault((constraint.relation, constraint.guard), [])
         same.append(constraint)
-    relations = sum(map(len, groups.values()))
+    relations = so_many(sum(map(len, groups.values())), "relation")
     over = f" over {', '.join(constraints.symbols)}" if constraints.symbols else ""
-    total = f"{len(constraints):,} {plural('constraint', len(constraints))}"
-    yield Line(f"{result.origin}: {total}, {relations:,} {plural('relation', relations)}{over}", "bold")
+    yield Line(f"{result.origin}: {so_many(len(constraints), 'constraint')}, {relations}{over}", "bold")
     for role, title in _TITLES.items():
         found = list(groups.get(role, {}).items())
         rows = []
@@ -241,6 +239,6 @@ def _possible_failures(constraints: ConstraintSet, texts: Names) -> Iterator[Par
         for same in failures_by_reason(found).values():
             first = same[0]
             under = "" if first.guard is TRUE else f"  where {brief(first.guard, texts)}"
-            more = f", and {len(same) - 1:,} more {plural('node', len(same) - 1)}" if len(same) > 1 else ""
+            more = f", and {so_many(len(same) - 1, 'more node')}" if len(same) > 1 else ""
             rows.append((f"{reason(first.origin, first.reason)}{more}{under}",))
         yield Table(title, rows)

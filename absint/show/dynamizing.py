@@ -11,7 +11,7 @@ from absint.jobs.dynamizing.listing import Baked, Cause
 from absint.jobs.dynamizing.stacked import Compared
 from absint.lattices.text.documents import Document
 from absint.lattices.text.forms import SIZES, Key, Kind, Object, by_name, keys_of, many, maybe
-from absint.lattices.text.sheets import Line, Part, listed, plural
+from absint.lattices.text.sheets import Line, Part, listed, plural, so_many
 from absint.show.rows import OUTPUT, said
 from absint.show.text import weights_note
 from absint.solution.naming import by_nodes
@@ -116,8 +116,7 @@ def _contract(found: Dynamized) -> Iterator[Part]:
     elif not contract.clauses:
         yield Line(f"every size is legal{contract.proviso}", "bold green")
     else:
-        count = len(contract.clauses)
-        yield Line(f"legal sizes meet {count:,} {plural('clause', count)}", "bold")
+        yield Line(f"legal sizes meet {so_many(len(contract.clauses), 'clause')}", "bold")
         for clause in contract.clauses[:_SHOWN]:
             nodes = by_nodes(clause.because, clause.relation)
             yield Line(f"  {f'{clause.relation}  ({nodes})'}")
@@ -125,7 +124,7 @@ def _contract(found: Dynamized) -> Iterator[Part]:
         yield Line(f"the clauses may be longer than they need be: {contract.reason}", "yellow")
     ready = len(found.baked) - len(found.unmended)
     if not found.fixed and not found.refusal and ready:
-        yield Line(f"--fix rewrites {ready:,} {plural('constant', ready)}", "dim")
+        yield Line(f"--fix rewrites {so_many(ready, 'constant')}", "dim")
 
 
 _SAID: Final = Kind[str]({"type": ["string", "null"]}, lambda text, names: text or None)

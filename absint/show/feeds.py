@@ -10,7 +10,7 @@ from absint.lattices.text.documents import Document, Head
 from absint.lattices.text.escapes import Json, format_sizes
 from absint.lattices.text.forms import Key, Kind, many, maybe
 from absint.lattices.text.naming import Names
-from absint.lattices.text.sheets import Line, Part, Table, listed, plural, rendered
+from absint.lattices.text.sheets import Line, Part, Table, listed, rendered, so_many
 from absint.questions.sizes.outcomes import CHECK, Check
 from absint.runs.comparison import COMPARISON, Comparison
 from absint.runs.statements import shapes_of
@@ -84,11 +84,11 @@ def _claims(fed: Fed) -> Iterator[Part]:
     yield Line("")
     if not wrong:
         found = fed.comparison.constraints - len(broken)
-        more = f", and {found:,} {plural('constraint', found)}" if found > 0 else ""
+        more = f", and {so_many(found, 'constraint')}" if found > 0 else ""
         yield Line(f"{len(claims):,} {'claim holds' if len(claims) == 1 else 'claims hold'}{more}", "green")
         return
     be = "is" if len(wrong) == 1 else "are"
-    yield Line(f"{len(wrong):,} of {len(claims):,} {plural('claim', len(claims))} {be} wrong", "bold red")
+    yield Line(f"{len(wrong):,} of {so_many(len(claims), 'claim')} {be} wrong", "bold red")
     yield listed("", wrong, _SHOWN)
     if any(row.premise for row in wrong):
         yield Line("the other claims are not about such inputs, or rest on what is assumed")

@@ -11,7 +11,7 @@ from absint.jobs.freezing.sizes import IllegalSizesError
 from absint.lattices.text.documents import Document
 from absint.lattices.text.escapes import format_sizes
 from absint.lattices.text.forms import AMOUNT, SIZES, Key, Kind, Object, by_name, many, maybe
-from absint.lattices.text.sheets import Line, Part, listed, plural
+from absint.lattices.text.sheets import Line, Part, listed, so_many
 from absint.questions.sizes.neighbours import NEIGHBOURS
 from absint.questions.sizes.outcomes import FAILURE, failed, failing
 from absint.result import Result
@@ -38,8 +38,7 @@ def report(result: Result, found: Frozen) -> Iterator[Part]:
         yield Line(f"  initialisers  {len(found.dropped):,} dropped")
     yield Line(f"  bytes         {found.bytes_before:,} -> {found.bytes:,}")
     if found.calls:
-        calls = f"{found.calls:,} {plural('call', found.calls)}"
-        yield Line(f"  functions     {calls}: their bodies stay as they are")
+        yield Line(f"  functions     {so_many(found.calls, 'call')}: their bodies stay as they are")
     yield from _dynamic(found)
     yield listed(
         "sizes of the other symbols are legal if", [brief(c.relation, names_of(result)) for c in found.clauses]
@@ -55,9 +54,9 @@ def report(result: Result, found: Frozen) -> Iterator[Part]:
 def _how(found: Frozen) -> str:
     parts = []
     if found.folded:
-        parts.append(f"{found.folded:,} {plural('constant', found.folded)}")
+        parts.append(so_many(found.folded, "constant"))
     if found.inlined:
-        parts.append(f"{found.inlined:,} decided {plural('If', found.inlined)}")
+        parts.append(so_many(found.inlined, "decided If"))
     return f"  ({', '.join(parts)})" if parts else ""
 
 
@@ -74,7 +73,7 @@ def _dynamic(found: Frozen) -> Iterator[Part]:
 
 
 def _causes(counts: Mapping[Cause, int]) -> Iterator[str]:
-    return (f"{cause}: {count:,} {plural('value', count)}" for cause, count in counts.items())
+    return (f"{cause}: {so_many(count, 'value')}" for cause, count in counts.items())
 
 
 def _value(value: DynamicValue) -> str:

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from absint.lattices.text.documents import Document
 from absint.lattices.text.forms import COUNT, Key, Kind, Object, by_name, keys_of, many, one_of, tally
-from absint.lattices.text.sheets import Line, Part, Table, plural
+from absint.lattices.text.sheets import Line, Part, Table, so_many
 from absint.research.obligations import solving
 from absint.research.obligations.making import Decided, Record, counts, distinct, status
 from absint.research.obligations.nodes import STATES, Group, State
@@ -73,7 +73,7 @@ def _row(item: Ruled, records: Sequence[Record] | None, room: int) -> str:
     missing = ", ".join(str(version) for version in item.versions if version not in item.specified)
     older = f"  {_UNPROVED}: {missing}" if missing else ""
     if records is None:
-        instances = _counted(item.instances, "instance")
+        instances = so_many(item.instances, "instance")
         return f"{versions}  {instances:13}  {'complete' if item.complete else '':8}{older}".rstrip()
     cells = [f"{name} {status(records, *kinds) or '-':9}" for name, kinds in ASPECTS.items()]
     gaps = len({(gap.instance, gap.reason) for record in records for gap in record.gaps})
@@ -115,17 +115,13 @@ def _listed(title: str, style: str, lines: Iterator[str]) -> Iterator[Line]:
 
 def _summary(found: Sequence[Ruled], records: Records | None) -> str:
     specified = sum(bool(item.specified) for item in found)
-    head = f"{_counted(len(found), 'operator')} with a rule, {specified:,} specified"
+    head = f"{so_many(len(found), 'operator')} with a rule, {specified:,} specified"
     if records is None:
         return head
     every = [record for each in records.values() for record in each]
     verdicts = counts(every)
     numbers = ", ".join(f"{verdicts[verdict]:,} {verdict}" for verdict in VERDICTS)
-    return f"{head}; of {_counted(verdicts.total(), 'obligation')} ({distinct(every):,} distinct) {numbers}"
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {plural(noun, number)}"
+    return f"{head}; of {so_many(verdicts.total(), 'obligation')} ({distinct(every):,} distinct) {numbers}"
 
 
 class Ruling(NamedTuple):
@@ -263,7 +259,7 @@ class Proved(NamedTuple):
 def nodes_report(found: Proved) -> Iterator[Part]:
     """How many nodes have each state, and all that is not proved, by reason."""
     states, total = found.states, found.states.total()
-    yield Line(f"{found.analysed.origin}: {_counted(total, 'node')}, {len(found.groups):,} different", "bold")
+    yield Line(f"{found.analysed.origin}: {so_many(total, 'node')}, {len(found.groups):,} different", "bold")
     yield Table("", [(f"  {state}", f"{states[state]:,}") for state in STATES if states[state] or state == "proved"])
     for state in STATES[1:]:
         yield Table(state, list(_group_rows(found.groups, state)))

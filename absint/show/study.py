@@ -7,7 +7,7 @@ from itertools import chain, groupby, starmap
 from typing import TYPE_CHECKING, Final
 
 from absint.lattices.text.escapes import format_sizes, plain
-from absint.lattices.text.sheets import Line, plural
+from absint.lattices.text.sheets import Line, so_many
 from absint.research.study.results import Record, by_source
 from absint.research.study.study import Study
 from absint.research.study.tables import Row, causes
@@ -65,7 +65,7 @@ def notes(found: Study) -> Iterator[Line]:
         yield Line(f"{found.reused:,} of {len(found.records):,} results are of an earlier run")
     if found.damaged:
         were = "was" if found.damaged == 1 else "were"
-        yield Line(f"{found.damaged:,} damaged {plural('line', found.damaged)} of the file of results {were} ignored")
+        yield Line(f"{so_many(found.damaged, 'damaged line')} of the file of results {were} ignored")
     sources = by_source(found.records)
     for text in (
         *chain.from_iterable(starmap(_wrong, sources.items())),
@@ -78,7 +78,7 @@ def notes(found: Study) -> Iterator[Line]:
     if needy:
         claims = sum(r.not_entailed for r in needy)
         reason = needy[0].needs.partition(": ")[2]
-        yield Line(f"{claims:,} open {plural('claim', claims)} could not be run: {reason}", "yellow")
+        yield Line(f"{so_many(claims, 'open claim')} could not be run: {reason}", "yellow")
     for r in found.lost[:_SHOWN]:
         yield Line(f"no result for {r.source} on {r.model}: {r.failure}", "yellow")
     if len(found.lost) > _SHOWN:
@@ -103,8 +103,7 @@ def _causes(records: Sequence[Record]) -> Iterator[str]:
         nodes, refuted = sum(item.nodes for item in table), sum(item.refuted for item in table)
         shown = ", ".join(f"{item.operator} {item.nodes:,}" for item in table[:_OPERATORS])
         more = f" and {len(table) - _OPERATORS:,} more" * (len(table) > _OPERATORS)
-        claims = plural("claim", refuted)
-        yield f"{source}: {refuted:,} false {claims} from {nodes:,} {plural('node', nodes)}: {shown}{more}"
+        yield f"{source}: {so_many(refuted, 'false claim')} from {so_many(nodes, 'node')}: {shown}{more}"
 
 
 def _incomplete(source: str, records: Sequence[Record]) -> str:

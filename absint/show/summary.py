@@ -11,7 +11,7 @@ from absint.errors import UsageError
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.text.nearest import did_you_mean
-from absint.lattices.text.sheets import plural
+from absint.lattices.text.sheets import so_many
 from absint.lattices.value import BOTTOM, TOP, Container, Tensor, Value
 from absint.model.protos import graphs_below
 from absint.program.steps import Operand
@@ -54,7 +54,7 @@ class Totals(NamedTuple):
 def nodes_in_words(analysed: Analysed) -> str:
     """The number of nodes in the file: of the main graph, and of the bodies in it."""
     nodes = analysed.loaded.model.graph.node
-    count = f"{len(nodes):,} {plural('node', len(nodes))}"
+    count = so_many(len(nodes), "node")
     inner = sum(len(body.node) for body in graphs_below(nodes))
     return f"{count} and {inner:,} in bodies" if inner else count
 

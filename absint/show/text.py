@@ -23,8 +23,8 @@ from absint.lattices.text.sheets import (
     Table,
     defined,
     listed,
-    plural,
     rendered,
+    so_many,
     written,
 )
 from absint.lattices.value import Tensor, Value
@@ -171,7 +171,7 @@ def assumed(analysed: Analysed, more: Sequence[str] = ()) -> list[Line]:
 def cut(rows: Sequence[tuple[str, ...]], word: str, *, everything: bool) -> Sequence[tuple[str, ...]]:
     """The first rows, and the number of those that `--all` shows beside them."""
     left = 0 if everything else max(len(rows) - _SHOWN_ROWS, 0)
-    return [*rows[:_SHOWN_ROWS], (f"and {left:,} more {plural(word, left)} (all: --all)",)] if left else rows
+    return [*rows[:_SHOWN_ROWS], (f"and {so_many(left, f'more {word}')} (all: --all)",)] if left else rows
 
 
 def weights_note(files: Sequence[str], target: str, way_out: str = "") -> Iterator[Line]:
@@ -205,10 +205,7 @@ def _timings(timings: Timings) -> Iterator[Table]:
         "time", [*rows, ("visits", f"{timings.visits:,}, {timings.applications:,} rules run, {share} remembered")]
     )
     slowest = sorted(timings.rules.items(), key=lambda item: (-item[1].seconds, item[0]))
-    rows = [
-        (operator, f"{1000 * tally.seconds:,.1f} ms  {tally.count:,} {plural('run', tally.count)}")
-        for operator, tally in slowest
-    ]
+    rows = [(operator, f"{1000 * tally.seconds:,.1f} ms  {so_many(tally.count, 'run')}") for operator, tally in slowest]
     rest = sum(tally.seconds for _, tally in slowest[SHOWN_OF_A_KIND:])
     yield Table("rules by time", rows or [("none",)], SHOWN_OF_A_KIND, f"{1000 * rest:,.1f} ms")
 
@@ -257,7 +254,7 @@ def _required(analysed: Analysed, texts: Names, most: int) -> Table:
 def _stating(analysed: Analysed, needed: Needed) -> str:
     """The first node that states a requirement, with its reason, and the number of others."""
     more = len(needed.nodes) - 1
-    rest = f", and {more:,} more {plural('node', more)}" if more else ""
+    rest = f", and {so_many(more, 'more node')}" if more else ""
     return f"{analysed.nodes[needed.nodes[0]]}: {needed.reason}{rest}"
 
 
@@ -304,7 +301,7 @@ def _summary(analysed: Analysed, texts: Names) -> Table:
         count = len(analysed.trusted)
         rest = ", ..." if count > SHOWN_ALIKE else ""
         shown = ", ".join(item.where for item in analysed.trusted[:SHOWN_ALIKE]) + rest
-        rows.append(("trusting", f"{count:,} {plural('declaration', count)}: {shown}"))
+        rows.append(("trusting", f"{so_many(count, 'declaration')}: {shown}"))
     premises = all_premises(analysed)
     rows.append(("assuming", in_short(premises, texts) if premises else ""))
     return Table("totals", [row for row in rows if row[1]])
@@ -318,7 +315,7 @@ def diagnostics(found: Sequence[Diagnostic], rest: str = "--format json") -> Ite
             continue
         yield Line("")
         word = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}[severity]
-        yield Line(f"{len(of_severity):,} {plural(word, len(of_severity))}", _STYLES[severity])
+        yield Line(so_many(len(of_severity), word), _STYLES[severity])
         by_code: dict[str, dict[str, list[Diagnostic]]] = {}
         for d in of_severity:
             by_code.setdefault(d.code, {}).setdefault(d.message, []).append(d)

@@ -16,7 +16,7 @@ from absint.lattices.text.documents import Document, Head
 from absint.lattices.text.forms import Key
 from absint.lattices.text.naming import Names, Naming
 from absint.lattices.text.notation import form_of
-from absint.lattices.text.sheets import Line, plural
+from absint.lattices.text.sheets import Line, so_many
 from absint.lattices.value import AnyTensor, SequenceOf, Value, parts
 from absint.model.definitions import read_texts
 from absint.program.limits import UNFINISHED
@@ -153,7 +153,7 @@ def by_nodes(constraints: Iterable[Constraint], relation: Relation) -> str:
     exact = [constraint for constraint in found if constraint.formula is relation]
     shown = exact[:1] or found[:2]
     rest = {constraint.origin for constraint in found} - {constraint.origin for constraint in shown}
-    more = f", and {len(rest):,} more {plural('node', len(rest))}" if rest else ""
+    more = f", and {so_many(len(rest), 'more node')}" if rest else ""
     return "; ".join(dict.fromkeys(reason(c.origin, c.reason) for c in shown)) + more
 
 

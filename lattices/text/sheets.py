@@ -206,6 +206,11 @@ def plural(word: str, count: int) -> str:
     return word if count == 1 else f"{word}s"
 
 
+def so_many(count: int, noun: str) -> str:
+    """`1 node`, `1,024 nodes`."""
+    return f"{count:,} {plural(noun, count)}"
+
+
 def aligned(rows: Sequence[Sequence[object]], width: int) -> Iterator[str]:
     """Two columns, the second of all cells but the first. A row of one cell stands across both.
 

@@ -22,7 +22,7 @@ from absint.lattices.text.documents import Document, Head
 from absint.lattices.text.escapes import excerpt, format_sizes
 from absint.lattices.text.forms import RELATION, SIZES, Key, Object, by_name, many, maybe
 from absint.lattices.text.naming import Names, Naming
-from absint.lattices.text.sheets import Line, Part, Sheet, Table, defined, listed, plural
+from absint.lattices.text.sheets import Line, Part, Sheet, Table, defined, listed, so_many
 from absint.solver.candidates import combined
 from absint.solver.constraints import NODE, NODE_DOUBT, Constraint, ConstraintSet, PossibleFailure
 from absint.solver.contracts.premises import near
@@ -146,7 +146,7 @@ class Contract:
         """The clauses with the nodes behind them, what they rest on, and what they leave out."""
         texts = Names(Naming())
         count = len(self.clauses)
-        title = f"legal sizes: {count:,} {plural('clause', count)}{self.proviso}" if count else str(self)
+        title = f"legal sizes: {so_many(count, 'clause')}{self.proviso}" if count else str(self)
         clauses = [
             (
                 texts.relation(clause.relation),

@@ -24,7 +24,7 @@ from absint.lattices.terms.expr import ONE_EXPR, ZERO_EXPR, Dim, Expr, Symbol
 from absint.lattices.terms.normal import substitute
 from absint.lattices.text.escapes import excerpt, format_sizes
 from absint.lattices.text.naming import Names, Naming
-from absint.lattices.text.sheets import Line, Part, Sheet, Table, defined, plural
+from absint.lattices.text.sheets import Line, Part, Sheet, Table, defined, plural, so_many
 from absint.lattices.value import Tensor, Value
 from absint.program.nodes import Node
 from absint.questions.costs.amounts import amount, first, scaled, short, tried
@@ -339,9 +339,7 @@ TITLES: Final[Mapping[Quantity, str]] = {"macs": "MACs", "flops": "FLOPs", "byte
 
 
 def _parameters(elements: int, size: int | None) -> str:
-    return f"{elements:,} {plural('element', elements)}" + (
-        "" if size is None else f", {scaled(size)} {plural('byte', size)}"
-    )
+    return so_many(elements, "element") + ("" if size is None else f", {scaled(size)} {plural('byte', size)}")
 
 
 def _ranked(ranked: Ranked, texts: Names, by: Quantity) -> tuple[str, str]:

@@ -17,7 +17,7 @@ from absint.lattices.text.documents import Document
 from absint.lattices.text.escapes import excerpt, format_sizes, plain
 from absint.lattices.text.forms import RELATION, SECONDS, SIZES, Key, Object, many, maybe, one_of
 from absint.lattices.text.naming import Names, Naming
-from absint.lattices.text.sheets import Line, Sheet, Table, plural
+from absint.lattices.text.sheets import Line, Sheet, Table, so_many
 from absint.lattices.value import Tensor
 from absint.program.nodes import Node
 from absint.program.steps import ABSENT
@@ -147,7 +147,7 @@ def _rows(proof: Proof, texts: Names, fixed: bool, verbose: bool) -> Iterator[tu
             yield "so", "nothing is proved: what is taken for granted cannot hold together"
             yield from _because(proof.because, texts)
     if verbose:
-        sent = f", {proof.asked:,} {plural('premise', proof.asked)} sent to Z3" if proof.asked else ""
+        sent = f", {so_many(proof.asked, 'premise')} sent to Z3" if proof.asked else ""
         yield "decided", f"by {proof.tier} in {proof.seconds * 1000:,.1f} ms{sent}; given {proof.given}"
 
 

@@ -14,7 +14,7 @@ from absint.lattices.text.documents import Document, Head
 from absint.lattices.text.escapes import excerpt, format_sizes
 from absint.lattices.text.forms import SIZES, Key, Object, by_name, many, maybe, one_of
 from absint.lattices.text.naming import Names, Naming
-from absint.lattices.text.sheets import Line, Part, Sheet, Table, defined, listed, plural
+from absint.lattices.text.sheets import Line, Part, Sheet, Table, defined, listed, so_many
 from absint.program.limits import LIMITED
 from absint.questions.sizes.neighbours import NEIGHBOURS, Nearest
 from absint.solution.naming import failures_by_reason, reason, runs_alone, stated
@@ -257,7 +257,7 @@ def failing(possible_failures: Iterable[PossibleFailure]) -> Iterator[Table]:
     for title, found in by_kind(dict.fromkeys(possible_failures)):
         rows = []
         for same in failures_by_reason(found).values():
-            more = f", and {len(same) - 1:,} more {plural('node', len(same) - 1)}" if len(same) > 1 else ""
+            more = f", and {so_many(len(same) - 1, 'more node')}" if len(same) > 1 else ""
             rows.append(f"{reason(same[0].origin, same[0].reason)}{more}")
         yield listed(title, rows)
 
