@@ -104,12 +104,6 @@ def opened_file(path: str | os.PathLike[str]) -> Iterator[int]:
         yield number
 
 
-def check_file(path: str | os.PathLike[str]) -> None:
-    """Raises as `read_file` does unless the path is a regular file that can be opened."""
-    with opened_file(path):
-        pass
-
-
 def read_beside(folder: str | os.PathLike[str], location: str, offset: int, size: int) -> bytes | None:
     """A few bytes of the external data of a model; None if they must not be read.
 

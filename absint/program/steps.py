@@ -92,6 +92,17 @@ class LoopBody(Step):
         return node is not None and self.first <= node <= self.last
 
 
+@record(eq=False)
+class Exit(Step):
+    """The outputs of a loop, from the results of its body."""
+
+    head: int
+
+    @property
+    def after(self) -> tuple[int, ...]:
+        return (self.head,)
+
+
 # If
 
 
@@ -147,21 +158,16 @@ class LoopParts(NamedTuple, Generic[T]):
 
 
 @record(eq=False)
-class LoopExit(Step):
+class LoopExit(Exit):
     """The outputs of a Loop: final carried values, then scan outputs."""
 
     operator = "Loop"
-    head: int
     count: int
     """The number of carried values."""
     ranks: tuple[int | None, ...]
     """The declared ranks of the scan outputs of the body, None where undeclared."""
     declared: tuple[Value, ...]
     """The declared types of the scan outputs of the body."""
-
-    @property
-    def after(self) -> tuple[int, ...]:
-        return (self.head,)
 
     def parts(self, items: Sequence[T]) -> LoopParts[T]:
         """The operands, or one item for each, by their roles."""
@@ -271,11 +277,10 @@ class ScanParts(NamedTuple, Generic[T]):
 
 
 @record(eq=False)
-class ScanExit(Step):
+class ScanExit(Exit):
     """The outputs of a Scan: final states, then stacked outputs."""
 
     operator = "Scan"
-    head: int
     settings: ScanSettings
     declared: tuple[Value, ...] = ()
     """The types that the body declares of its inputs and outputs."""
@@ -284,10 +289,6 @@ class ScanExit(Step):
     def of_results(self) -> tuple[Value, ...]:
         """The types that the body declares of its outputs."""
         return self.declared[self.settings.states + self.settings.scans :]
-
-    @property
-    def after(self) -> tuple[int, ...]:
-        return (self.head,)
 
     def parts(self, items: Sequence[T]) -> ScanParts[T]:
         """The operands, or one item for each, by their roles."""
@@ -310,16 +311,11 @@ class MapHead(LoopBody):
 
 
 @record(eq=False)
-class MapExit(Step):
+class MapExit(Exit):
     """The outputs of a SequenceMap: a sequence for each result of the body."""
 
     operator = "SequenceMap"
-    head: int
     count: int
     """The number of operands."""
     declared: tuple[Value, ...]
     """The types that the body declares of its results."""
-
-    @property
-    def after(self) -> tuple[int, ...]:
-        return (self.head,)

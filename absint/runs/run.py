@@ -21,7 +21,7 @@ from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Expr
 from absint.lattices.value import Tensor
 from absint.model.dtypes import numpy_dtype
-from absint.model.opening import MAX_FILE, check_file, reason_of
+from absint.model.opening import MAX_FILE, opened_file, reason_of
 from absint.model.wire.fields import content_of, delimited
 from absint.packages import is_installed
 from absint.runs.allowance import explained
@@ -113,7 +113,8 @@ def load_feeds(path: str | os.PathLike[str]) -> dict[str, Array]:
     """
     hint = "write one with numpy.savez(path, **arrays)"
     try:
-        check_file(path)
+        with opened_file(path):
+            pass
     except (OSError, ValueError) as error:
         raise UsageError(f"{path} {reason_of(error)}") from None
     try:

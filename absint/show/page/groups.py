@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import count, groupby
 from operator import eq
 from typing import Final, NamedTuple
 
@@ -180,12 +180,12 @@ def _finish(root: Group, operators: dict[int, str]) -> None:
         group.members = [_unwrapped(member) for member in group.members]
         if len(group.members) > MOST:
             group.members = _cut(group.members, operators, _FEW if group is root else MOST)
-        _mark(group.members, operators)
+        _mark(group.members)
         group.signature = hash(tuple(_token(member, operators) for member in group.members))
     _open(root)
     if len(root.members) > _FEW and sum(isinstance(member, Group) for member in root.members) > 1:
         root.members = _nodes_together(root.members, operators)
-        _mark(root.members, operators)
+        _mark(root.members)
     root.members = list(_alike_together(root.members))
 
 
@@ -236,15 +236,12 @@ def _token(member: Group | int, operators: dict[int, str]) -> int:
     return member.signature if isinstance(member, Group) else hash(operators[member])
 
 
-def _mark(members: Iterable[Group | int], operators: dict[int, str]) -> None:
-    run: list[Group] = []
-    for member in (*members, None):
-        if isinstance(member, Group) and run and run[0].signature == member.signature:
-            run.append(member)
-            continue
-        for group in run:
-            group.alike = len(run)
-        run = [member] if isinstance(member, Group) else []
+def _mark(members: Iterable[Group | int]) -> None:
+    """Count the groups in a row that are alike."""
+    for _, run in groupby(members, lambda member: member.signature if isinstance(member, Group) else None):
+        row = [member for member in run if isinstance(member, Group)]
+        for group in row:
+            group.alike = len(row)
 
 
 def _cut(members: list[Group | int], operators: dict[int, str], most: int = MOST) -> list[Group | int]:
@@ -272,19 +269,11 @@ def _cut(members: list[Group | int], operators: dict[int, str], most: int = MOST
 def _nodes_together(members: list[Group | int], operators: dict[int, str]) -> list[Group | int]:
     """Nodes between groups become groups of their own, so that groups with a name keep their place."""
     found: list[Group | int] = []
-    run: list[Group | int] = []
-    count = 0
-    for member in (*members, None):
-        if isinstance(member, int):
-            run.append(member)
-            continue
-        if len(run) >= _LEAST_TOGETHER and len(run) < len(members):
-            count += 1
-            run = [_group(f"part {count}", run, operators)]
-        found += run
-        run = []
-        if member is not None:
-            found.append(member)
+    numbers = count(1)
+    for is_node, run in groupby(members, lambda member: isinstance(member, int)):
+        row = list(run)
+        is_part = is_node and _LEAST_TOGETHER <= len(row) < len(members)
+        found += [_group(f"part {next(numbers)}", row, operators)] if is_part else row
     return found
 
 
@@ -294,7 +283,7 @@ _LEAST_TOGETHER = 4
 def _group(label: str, members: list[Group | int], operators: dict[int, str]) -> Group:
     if len(members) > MOST:
         members = _cut(members, operators)
-    _mark(members, operators)
+    _mark(members)
     return Group(label, members, signature=hash(tuple(_token(member, operators) for member in members)))
 
 
@@ -314,14 +303,10 @@ def _repetition(tokens: list[int]) -> tuple[int, int, int]:
 
 
 def _longest_run(flags: list[bool]) -> tuple[int, int]:
-    best, start, length = (0, 0), 0, 0
-    for at, flag in enumerate(flags):
-        if not flag:
-            length = 0
-            continue
-        if not length:
-            start = at
-        length += 1
-        if length > best[1]:
-            best = (start, length)
+    best, at = (0, 0), 0
+    for flag, run in groupby(flags):
+        length = sum(1 for _ in run)
+        if flag and length > best[1]:
+            best = (at, length)
+        at += length
     return best
