@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import reduce, wraps
 from math import inf
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import click
 
 from absint.api import Refine, analyze
 from absint.commands.command import counted, shared, tell
-from absint.commands.models import read_model
+from absint.commands.models import Settings, read_model
 from absint.diagnostics import Diagnostic, Severity
 from absint.errors import AbsintError, UsageError
 from absint.lattices.limits import MEMORY, RLIMIT, Limits
@@ -25,8 +25,7 @@ from absint.program.sources import EXTERNAL_DATA, OVERRIDABLE, PLACEHOLDERS
 from absint.result import Result
 from absint.runs.allowance import allowing, amount
 from absint.shapes.sizes import Sizes
-from absint.transfer.semantics import EITHER, SEMANTICS, Semantics
-from absint.transfer.table import Table
+from absint.transfer.semantics import EITHER, SEMANTICS
 
 if TYPE_CHECKING:
     from absint.analyses.exchange import Given
@@ -53,22 +52,6 @@ policy_option = click.option(
     default=SOUND_NAME,
     help="Which of two dims a rule keeps where it must choose: the one that holds in every run, or that of a tool.",
 )
-
-
-class Settings(NamedTuple):
-    """Settings of the analysis that every command takes; the fields are keywords of `absint.analyze`."""
-
-    table: Table | None = None
-    defaults: bool = False
-    names_as_declared: bool = False
-    premises: bool = True
-    semantics: Semantics = EITHER
-    max_seconds: float | None = None
-    max_nodes: int | None = None
-    trust: tuple[str, ...] = ()
-    assume: tuple[str, ...] = ()
-    policy: str = SOUND_NAME
-    with_: tuple[Given, ...] = ()
 
 
 jobs_option = click.option(
@@ -230,26 +213,21 @@ def analysis_options(
 
 
 def output_options(*, required: bool = False) -> Callable[[Command], Command]:
-    """`-o` and `--force`, for commands that write a copy of MODEL; the `output` that they get may be written."""
+    """`-o` and `--force`, for commands that write a copy of MODEL: see `check_output`."""
+    force = click.option("--force", is_flag=True, help="Allow OUT to be MODEL itself.")
+    text = "The file to write; - for standard output."
+    output = click.option("-o", "--output", metavar="OUT", required=required, help=text)
+    return lambda command: output(force(command))
 
-    def decorated(command: Command) -> Command:
-        @click.option(
-            "-o", "--output", metavar="OUT", required=required, help="The file to write; - for standard output."
-        )
-        @click.option("--force", is_flag=True, help="Allow OUT to be MODEL itself.")
-        @wraps(command)
-        def checked(*args: object, model: str, output: str | None, force: bool, form: str, **options: object) -> object:
-            if output is not None:
-                from absint.model.writing import check_binary_target
 
-                check_binary_target(model, output, force)
-            if output == "-" and form == "json":
-                raise UsageError("-o - writes the model to standard output: leave out --format json")
-            return command(*args, model=model, output=output, form=form, **options)
+def check_output(model: str, output: str | None, force: bool, form: str) -> None:
+    """Raises UsageError if no copy of the model can be written there."""
+    if output is not None:
+        from absint.model.writing import check_binary_target
 
-        return cast(Command, checked)
-
-    return decorated
+        check_binary_target(model, output, force)
+    if output == "-" and form == "json":
+        raise UsageError("-o - writes the model to standard output: leave out --format json")
 
 
 def format_option(*others: str) -> Callable[[Command], Command]:

@@ -9,11 +9,10 @@ from typing import Final
 import click
 
 from absint.api import Refine
-from absint.commands.analysis import Settings, analysed, analysis_options, policy_option
+from absint.commands.analysis import analysed, analysis_options, policy_option
 from absint.commands.command import FINE, NO, Command, status
-from absint.commands.models import models_argument
+from absint.commands.models import Ask, models_argument
 from absint.questions.claims.judging import refused
-from absint.shapes.sizes import Sizes
 from absint.show import summary, text
 from absint.show.summary import Recorder, Requirement
 from absint.solution.naming import names_of
@@ -51,10 +50,8 @@ _REFINE: Final[Mapping[str, Refine]] = {"none": False, "facts": True, "smt": "sm
 )
 @models_argument()
 def analyze(
-    model: str,
-    settings: Settings,
+    ask: Ask,
     values: bool,
-    sizes: Sizes,
     require: tuple[Requirement, ...],
     refine: str,
     trace: tuple[str, ...],
@@ -62,7 +59,6 @@ def analyze(
     no_plugins: bool,
     no_schema_inference: bool,
     strict: bool,
-    form: str,
 ) -> int:
     """Infer the shape of every value of MODEL.
 
@@ -80,9 +76,9 @@ def analyze(
         timings = Timings()
     with status("analysing") if refine == "smt" else nullcontext():
         result = analysed(
-            model,
-            settings,
-            sizes,
+            ask.model,
+            ask.settings,
+            ask.sizes,
             recorder=recorder,
             refine=_REFINE[refine],
             plugins=not no_plugins,
@@ -93,7 +89,7 @@ def analyze(
     traced = recorder.traced(result, trace) if recorder is not None else []
     texts = names_of(result)
     missing: dict[str, list[str]] = {what: summary.missing(result, what, texts) for what in require}
-    if form == "json":
+    if ask.form == "json":
         from absint.show.document import document
 
         click.echo(document(result, missing, traced, timings, texts))

@@ -9,16 +9,15 @@ from contextlib import nullcontext
 
 import click
 
-from absint.commands.analysis import Settings, analysed, assume_option, no_load_option, policy_option, settings_options
+from absint.commands.analysis import analysed, assume_option, no_load_option, policy_option, settings_options
 from absint.commands.command import FINE, Command, say, tell
-from absint.commands.models import STANDARD_INPUT, models_argument, read_model
+from absint.commands.models import STANDARD_INPUT, Ask, models_argument, read_model
 from absint.errors import UsageError
 from absint.jobs.copies.dialects import DIALECTS, POLICIES, MergePolicy, Style
 from absint.jobs.copies.saving import STANDARD_OUTPUT, copying, copying_unread, finish_annotated, save_simplified
 from absint.model.load import load
 from absint.model.onnx_package import defer_onnx
 from absint.model.writing import backed_up, check_binary_target
-from absint.shapes.sizes import Sizes
 from absint.show import text
 
 
@@ -55,14 +54,12 @@ from absint.show import text
 @settings_options
 @models_argument(several=False)
 def annotate(
-    model: str,
-    settings: Settings,
+    ask: Ask,
     output: str | None,
     in_place: bool,
     merge: MergePolicy,
     outputs: bool | None,
     dialect: str,
-    sizes: Sizes,
     simplify_only: bool,
     copy_weights: bool,
     no_load: bool,
@@ -72,26 +69,26 @@ def annotate(
 
     Types go into value_info, in the bodies of If, Loop and Scan too. OUT is complete or not written at all.
     """
-    target = _target(model, output, in_place=in_place, force=force)
+    target = _target(ask.model, output, in_place=in_place, force=force)
     defer_onnx()
-    replacing = backed_up(model, force=force) if in_place else nullcontext()
+    replacing = backed_up(ask.model, force=force) if in_place else nullcontext()
     if simplify_only:
         with replacing:
-            return _simplified(model, target, copy_weights=copy_weights)
+            return _simplified(ask.model, target, copy_weights=copy_weights)
 
-    with replacing, copying_unread(model, target) if model != STANDARD_INPUT else nullcontext() as begun:
+    with replacing, copying_unread(ask.model, target) if ask.model != STANDARD_INPUT else nullcontext() as begun:
         from absint.jobs.copies.loading import is_load_needed
         from absint.model.inference import begin
         from absint.runs.loading import begin as begin_loading
 
         begin()
-        loaded = read_model(model)
+        loaded = read_model(ask.model)
         with loaded.reading():
             is_loaded = not no_load and is_load_needed(loaded.model)
         if is_loaded:
             begin_loading()
         with copying(loaded, target, begun) as copy:
-            result = analysed(loaded, settings, sizes, shows_diagnostics=True)
+            result = analysed(loaded, ask.settings, ask.sizes, shows_diagnostics=True)
 
             saved = finish_annotated(
                 copy, result, Style(merge, outputs, dialect), copy_weights=copy_weights, load=not no_load

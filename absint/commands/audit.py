@@ -9,9 +9,9 @@ from typing import cast
 
 import click
 
-from absint.commands.analysis import Settings, analysed, analysis_options, check_seconds, rlimit_option, warm_up
+from absint.commands.analysis import analysed, analysis_options, check_seconds, rlimit_option, warm_up
 from absint.commands.command import FINE, NO, UNDECIDED, Command, status
-from absint.commands.models import models_argument
+from absint.commands.models import Ask, models_argument
 from absint.jobs.auditing import Audit, Judgement, judge
 from absint.jobs.auditing.sources import SECONDS, asked, check_names
 from absint.lattices.limits import RLIMIT
@@ -47,8 +47,7 @@ from absint.solution.naming import about
 @analysis_options("sarif", runs=True, assume=False)
 @models_argument(sized=False, titled=False)
 def audit(
-    model: str,
-    settings: Settings,
+    ask: Ask,
     tools: tuple[str, ...],
     policies: tuple[str, ...],
     declared: bool,
@@ -57,7 +56,6 @@ def audit(
     rlimit: int,
     strict: bool,
     everything: bool,
-    form: str,
 ) -> int:
     """Judge claims about the shapes of MODEL.
 
@@ -75,10 +73,10 @@ def audit(
     """
     check_sources(tools, policies, seconds)
     warm_up()
-    result = analysed(model, settings)
+    result = analysed(ask.model, ask.settings)
     audits = judged(result, tools, policies, declared or not (tools or policies), confirm, seconds, rlimit)
     answer(
-        form,
+        ask.form,
         lambda: AUDIT.text(audits, head=about(result)),
         lambda: report(audits, everything=everything),
         {"sarif": lambda: sarif(result, audits)},

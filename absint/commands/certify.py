@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import click
 
-from absint.commands.analysis import Settings, analysed, analysis_options, check_seconds
+from absint.commands.analysis import analysed, analysis_options, check_seconds
 from absint.commands.command import FINE, UNDECIDED, Command, counted
-from absint.commands.models import models_argument
+from absint.commands.models import Ask, models_argument
 from absint.errors import UsageError
 from absint.questions.certificates.certificate import certify as certified, check_folder
-from absint.shapes.sizes import Sizes
 from absint.show import certificates as report
 from absint.show.text import answer
 from absint.solution.naming import about
@@ -17,22 +16,14 @@ from absint.solver.backend import shared
 
 
 @click.command(cls=Command, epilog="Recheck with cvc5 or z3, without absint: python DIR/check.py")
-@models_argument(several=False)
 @click.option("-o", "--output", metavar="DIR", required=True, help="The folder to write; one that is there is renewed.")
 @click.option(
     "--prove", "relations", metavar="RELATION", multiple=True, help="Certify a relation too, as 'logits[1] == seq'."
 )
 @click.option("--seconds", type=float, default=10.0, help="Time limit of one lemma.")
 @analysis_options()
-def certify(
-    model: str,
-    settings: Settings,
-    sizes: Sizes,
-    output: str,
-    relations: tuple[str, ...],
-    seconds: float,
-    form: str,
-) -> int:
+@models_argument(several=False)
+def certify(ask: Ask, output: str, relations: tuple[str, ...], seconds: float) -> int:
     """Write lemmas that prove the shapes of MODEL.
 
     A lemma is an SMT-LIB file about one node: from the specification of its operator and the claims about its inputs
@@ -46,13 +37,13 @@ def certify(
     check_folder(output)
     if lost := shared().lost:
         raise UsageError(f"absint certify needs Z3: {lost}")
-    result = analysed(model, settings, sizes)
+    result = analysed(ask.model, ask.settings, ask.sizes)
     with counted("nodes") as advance:
         found = certified(result, relations, seconds=seconds, progress=lambda done, total: advance(done, total, ""))
     size = found.write(output)
 
     answer(
-        form,
+        ask.form,
         lambda: report.CERTIFY.text(report.Written(found, output, size), head=about(result)),
         lambda: report.report(found, output),
     )

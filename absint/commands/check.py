@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
-from absint.commands.analysis import Settings, analysed, analysis_options, warm_up
+from absint.commands.analysis import analysed, analysis_options, warm_up
 from absint.commands.command import FINE, NO, UNDECIDED, Command, status
-from absint.commands.models import models_argument
+from absint.commands.models import Ask, Settings, models_argument
 from absint.errors import UsageError
-from absint.lattices.limits import LONG, SECONDS, Limits
+from absint.lattices.limits import LONG, SECONDS
 from absint.lattices.text.escapes import one_line
 from absint.lattices.text.sheets import Part, rendered
 from absint.model.writing import check_target, write_text
@@ -43,17 +43,7 @@ if TYPE_CHECKING:
 @click.option("--strict", is_flag=True, help="Exit code 3 where nodes may fail, too.")
 @analysis_options(seconds=LONG, runs=True)
 @models_argument(titled=False)
-def check(
-    model: str,
-    settings: Settings,
-    sizes: Sizes,
-    feeds: str | None,
-    run_it: bool,
-    values: bool,
-    strict: bool,
-    limits: Limits,
-    form: str,
-) -> int:
+def check(ask: Ask, feeds: str | None, run_it: bool, values: bool, strict: bool) -> int:
     """Check whether MODEL runs at given sizes or arrays.
 
     \b
@@ -70,38 +60,40 @@ def check(
     Exit code: 0 if the sizes are legal (nodes that may fail are listed, and with --strict the code is 3); 1 if one of
     them is not, a claim is wrong or the run fails; 3 if undecided, or if arrays do not show all sizes.
     """
-    if feeds is not None and sizes:
-        raise UsageError(f"--feeds gives the sizes: leave out {', '.join(spelled(*item) for item in sizes.items())}")
+    if feeds is not None and ask.sizes:
+        raise UsageError(
+            f"--feeds gives the sizes: leave out {', '.join(spelled(*item) for item in ask.sizes.items())}"
+        )
     if run_it and feeds is None:
         raise UsageError("--run needs --feeds with arrays for the inputs")
     if feeds is not None:
         from absint.commands.feeds import check_feeds  # numpy
 
-        checked = check_feeds(model, settings, feeds, run_it, values, form)
+        checked = check_feeds(ask.model, ask.settings, feeds, run_it, values, ask.form)
         return NO if not checked.ok else UNDECIDED if checked.check is None else _code(checked.check, strict)
 
-    has_range = any(map(is_range, sizes.values()))
+    has_range = any(map(is_range, ask.sizes.values()))
     if has_range:
-        warm_up(limits)
-    result = _with_shapes(model, settings, sizes)
+        warm_up(ask.limits)
+    result = _with_shapes(ask.model, ask.settings, ask.sizes)
     if has_range:
         with status("checking the ranges"):
-            found = result.check_range(sizes, **limits._asdict())
+            found = result.check_range(ask.sizes, **ask.limits._asdict())
         named = _named(result, found)
         answer(
-            form,
+            ask.form,
             lambda: named.to_json(names_of(result), model=result.origin),
             lambda: [named.sheet(names_of(result))],
         )
         return _code(found, strict)
-    _need_all(result, sizes)
-    at = result.check(sizes)
+    _need_all(result, ask.sizes)
+    at = result.check(ask.sizes)
     if not at.ok:
-        near = limits._replace(seconds=min(limits.seconds, SECONDS))  # it only adds to an answer that is there
+        near = ask.limits._replace(seconds=min(ask.limits.seconds, SECONDS))  # it only adds to an answer that is there
         with status("looking for legal sizes"):
             at = replace(at, nearest=result.nearest(at.sizes, **near._asdict()))
     answer(
-        form,
+        ask.form,
         lambda: at.to_json(names_of(result), model=result.origin),
         lambda: [check_sheet(result, at, values=values)],
     )
@@ -167,18 +159,7 @@ def _named(result: Result, found: RangeCheck) -> RangeCheck:
 @click.option("-o", "--output", metavar="FILE", help="Write to a file instead, all of it or nothing.")
 @analysis_options("smtlib", "python", "metadata", "torch", seconds=LONG)
 @models_argument()
-def contract(
-    model: str,
-    settings: Settings,
-    everything: bool,
-    roles: tuple[str, ...],
-    shapes: bool,
-    output: str | None,
-    sizes: Sizes,
-    samples: int,
-    limits: Limits,
-    form: Form,
-) -> int:
+def contract(ask: Ask, everything: bool, roles: tuple[str, ...], shapes: bool, output: str | None, samples: int) -> int:
     """List which input sizes of MODEL are legal, or export this.
 
     A clause is a relation over input symbols that every run needs, with the node that imposes it; clauses that the
@@ -195,27 +176,27 @@ def contract(
     Exit code: 0 if some size meets all clauses, 1 if none does (the model can never run), 3 if undecided. Constraints
     are written without asking that: 0.
     """
-    if shapes and form not in ("text", "python"):
-        raise UsageError(f"--shapes writes a Python function: leave out --format {form}")
-    if samples and (shapes or roles or form not in ("text", "json")):
+    if shapes and ask.form not in ("text", "python"):
+        raise UsageError(f"--shapes writes a Python function: leave out --format {ask.form}")
+    if samples and (shapes or roles or ask.form not in ("text", "json")):
         raise UsageError("--samples adds sizes to the clauses: leave out --shapes, --role and other formats")
     if shapes and roles:
         raise UsageError(f"--shapes writes no constraints: leave out --role {roles[0]}")
     if output == "-":
         output = None
     if output is not None:
-        check_target(model, output)
-    has_clauses = form in ("text", "json") and not roles and not shapes
+        check_target(ask.model, output)
+    has_clauses = ask.form in ("text", "json") and not roles and not shapes
     if has_clauses:
-        warm_up(limits)
-    result = analysed(model, settings, sizes)
+        warm_up(ask.limits)
+    result = analysed(ask.model, ask.settings, ask.sizes)
     code = FINE
     content: str | Iterable[Part]
     if has_clauses:
         with status("simplifying the contract"):
-            found = result.contract(samples=samples, **limits._asdict())
+            found = result.contract(samples=samples, **ask.limits._asdict())
         code = UNDECIDED if found.possible is None else FINE if found.possible else NO
-        if form == "json":
+        if ask.form == "json":
             content = found.to_json(names_of(result), model=result.origin) + "\n"
         else:
             content = contracts.report(result, found, everything=everything)
@@ -223,11 +204,11 @@ def contract(
         content = contracts.shapes_function(result)
     else:
         constraints = contracts.chosen(result, () if "all" in roles else cast("tuple[Role, ...]", roles))
-        if form == "text":
+        if ask.form == "text":
             content = contracts.listing(result, constraints, everything=everything)
         else:
-            content = contracts.exported(result, constraints, form)
-    _write(result, content, model, output)
+            content = contracts.exported(result, constraints, cast(Form, ask.form))
+    _write(result, content, ask.model, output)
     return code
 
 

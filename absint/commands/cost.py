@@ -7,9 +7,9 @@ from typing import NamedTuple
 import click
 
 from absint.analyses.liveness import InputPolicy, ViewPolicy
-from absint.commands.analysis import Settings, analysed, analysis_options
+from absint.commands.analysis import analysed, analysis_options
 from absint.commands.command import FINE, Command, say, status
-from absint.commands.models import models_argument
+from absint.commands.models import Ask, models_argument
 from absint.commands.sizes import read_sizes
 from absint.diagnostics import Severity
 from absint.errors import UsageError
@@ -17,7 +17,7 @@ from absint.model.writing import check_target
 from absint.questions.costs.cost import Cost, Quantity
 from absint.questions.costs.memory import Memory
 from absint.result import Result
-from absint.shapes.sizes import Sizes, spelled
+from absint.shapes.sizes import spelled
 from absint.show.costs import check_form, check_symbol, curves, document, report, write_plot
 from absint.show.text import answer
 
@@ -49,16 +49,7 @@ from absint.show.text import answer
 @click.option("--over", metavar="SYMBOL=LOW..HIGH", help="The size, and its range, of --plot.")
 @models_argument()
 def cost(
-    model: str,
-    settings: Settings,
-    sizes: Sizes,
-    top: int,
-    by: Quantity,
-    inputs: InputPolicy,
-    views: ViewPolicy,
-    plot: str | None,
-    over: str | None,
-    form: str,
+    ask: Ask, top: int, by: Quantity, inputs: InputPolicy, views: ViewPolicy, plot: str | None, over: str | None
 ) -> int:
     """Count memory, arithmetic, parameters and traffic of MODEL.
 
@@ -70,17 +61,17 @@ def cost(
     Where a symbol has no size, numbers assume 64, or the nearest size that the model allows. docs/cost.md has the rules
     of counting.
     """
-    wanted = _wanted(model, plot, over)
-    result = analysed(model, settings, sizes)
-    if sizes and not result.can_run:
+    wanted = _wanted(ask.model, plot, over)
+    result = analysed(ask.model, ask.settings, ask.sizes)
+    if ask.sizes and not result.can_run:
         error = next(d for d in result.diagnostics if d.severity is Severity.ERROR)
         raise UsageError(
-            f"no run has {', '.join(spelled(*item) for item in sizes.items())}: {error.where}: {error.message}"
+            f"no run has {', '.join(spelled(*item) for item in ask.sizes.items())}: {error.where}: {error.message}"
         )
     found, memory = result.cost(), result.memory(inputs=inputs, views=views)
     if wanted is not None:
         _draw(result, found, memory, wanted)
-    answer(form, lambda: document(result, found, memory, top, by), lambda: [report(result, found, memory, top, by)])
+    answer(ask.form, lambda: document(result, found, memory, top, by), lambda: [report(result, found, memory, top, by)])
     return FINE
 
 

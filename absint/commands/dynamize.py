@@ -6,8 +6,9 @@ from functools import partial
 
 import click
 
-from absint.commands.analysis import Settings, analysed, analysis_options, no_load_option, output_options, warm_up
+from absint.commands.analysis import analysed, analysis_options, check_output, no_load_option, output_options, warm_up
 from absint.commands.command import FINE, NO, UNDECIDED, Command, status
+from absint.commands.models import Settings
 from absint.commands.sizes import read_axes, read_places
 from absint.lattices.limits import LONG, Limits
 from absint.show import dynamizing as report
@@ -35,6 +36,7 @@ def dynamize(
     axes: tuple[str, ...],
     settings: Settings,
     output: str | None,
+    force: bool,
     fix: bool,
     no_run: bool,
     rows: str,
@@ -57,6 +59,7 @@ def dynamize(
     Exit code: 0 if all sizes are legal now, 1 if a contract or more than one reading of a constant remains, or if
     stacked rows are not what single ones are; 3 if undecided.
     """
+    check_output(model, output, force, form)
     wanted = read_axes(axes)
     warm_up(limits)
     result = analysed(model, settings)

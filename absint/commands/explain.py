@@ -7,9 +7,9 @@ from typing import Final
 
 import click
 
-from absint.commands.analysis import Settings, analysed, analysis_options, policy_option
+from absint.commands.analysis import analysed, analysis_options, policy_option
 from absint.commands.command import FINE, Command
-from absint.commands.models import models_argument
+from absint.commands.models import Ask, models_argument
 from absint.commands.sizes import read_place
 from absint.errors import UsageError
 from absint.lattices.text.escapes import plain
@@ -17,7 +17,6 @@ from absint.lattices.text.sheets import Line
 from absint.questions.explain.explanation import Explanation
 from absint.questions.explain.question import explain as explained
 from absint.result import Result
-from absint.shapes.sizes import Sizes
 from absint.show.text import assumed, write
 
 _LOOPS: Final = ("Loop", "Scan", "SequenceMap")
@@ -28,14 +27,7 @@ _LOOPS: Final = ("Loop", "Scan", "SequenceMap")
 @analysis_options()
 @policy_option
 @models_argument("VALUE", titled=False)
-def explain(
-    model: str,
-    settings: Settings,
-    value: tuple[str, ...],
-    element: int | None,
-    sizes: Sizes,
-    form: str,
-) -> int:
+def explain(ask: Ask, value: tuple[str, ...], element: int | None) -> int:
     """Explain where a dim of VALUE comes from, node by node.
 
     \b
@@ -52,16 +44,16 @@ def explain(
     if others:
         hint = f": write {place}[{others[0]}]" if others[0].lstrip("-").isdecimal() else ", one value at a time"
         raise UsageError(f"{others[0]}: unexpected after {place}{hint}")
-    result = analysed(model, settings, sizes)
+    result = analysed(ask.model, ask.settings, ask.sizes)
     found = _explained(result, place, element)
-    if form == "json":
+    if ask.form == "json":
         click.echo(found.to_json())
     else:
         write(assumed(result))
         write(map(Line, str(found).split("\n")))
         if any(step.operator in _LOOPS for step in found.steps):
             name = f"{found.path}/{found.value}" if found.path else found.value
-            command = f"absint analyze {quote(model)} --trace {quote(name)}"
+            command = f"absint analyze {quote(ask.model)} --trace {quote(name)}"
             write([Line(plain(f"(a loop is involved: {command} shows its visits)"))])
     return FINE
 

@@ -11,20 +11,55 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import wraps
-from typing import NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar, cast
 
 import click
 
 from absint.commands.command import BAD_INPUT, collapsed, say, shared, tell, worst
 from absint.commands.sizes import is_size, read_sizes, trimmed
 from absint.errors import AbsintError, ModelError, UsageError
+from absint.lattices.limits import Limits
+from absint.lattices.policy_names import SOUND_NAME
 from absint.lattices.text.escapes import excerpt, json_text
 from absint.model.load import Loaded, load
 from absint.model.opening import MAX_FILE
+from absint.shapes.sizes import Sizes
+from absint.transfer.semantics import EITHER, Semantics
+from absint.transfer.table import Table
+
+if TYPE_CHECKING:
+    from absint.analyses.exchange import Given
 
 STANDARD_INPUT = "-"
 
+LIMITS: Final = Limits()
 Command = TypeVar("Command", bound=Callable[..., object])
+
+
+class Settings(NamedTuple):
+    """Settings of the analysis that every command takes; the fields are keywords of `absint.analyze`."""
+
+    table: Table | None = None
+    defaults: bool = False
+    names_as_declared: bool = False
+    premises: bool = True
+    semantics: Semantics = EITHER
+    max_seconds: float | None = None
+    max_nodes: int | None = None
+    trust: tuple[str, ...] = ()
+    assume: tuple[str, ...] = ()
+    policy: str = SOUND_NAME
+    with_: tuple[Given, ...] = ()
+
+
+class Ask(NamedTuple):
+    """What a command is asked about one model, as far as most commands take it."""
+
+    model: str
+    settings: Settings
+    sizes: Sizes
+    form: str = "text"
+    limits: Limits = LIMITS
 
 
 class Line(NamedTuple):
@@ -45,31 +80,34 @@ def models_argument(
 ) -> Callable[[Command], Command]:
     """The positional arguments: models, sizes among them if the command is `sized`, and `others`, as `RELATION...`.
 
-    The command is called once for each model, with `model`, with `sizes` (those of `--set` too, as `read` reads them),
-    and with `others` under their name in lower case. Unless its report is `titled`, one of several has the model for a
-    heading.
+    The command is called once for each model, with an `Ask`, whose sizes (those of `--set` too) are as `read` reads
+    them, and with `others` under their name in lower case. Unless its report is `titled`, one of several has the model
+    for a heading.
     """
-    words = [
-        "MODEL..." if several else "MODEL",
-        *([others] if others else []),
-        *(["[SIZE]..."] if sized else []),
-    ]
+    words = ["MODEL..." if several else "MODEL", *([others] if others else []), *(["[SIZE]..."] if sized else [])]
 
     def decorated(command: Command) -> Command:
         @click.argument("positional", metavar=" ".join(words), nargs=-1)
         @wraps(command)
-        def each(*args: object, positional: tuple[str, ...], set_: tuple[str, ...] = (), **options: object) -> object:
+        def each(
+            *,
+            positional: tuple[str, ...],
+            settings: Settings,
+            form: str = "text",
+            limits: Limits = LIMITS,
+            set_: tuple[str, ...] = (),
+            **options: object,
+        ) -> object:
             line = split(positional, bool(others), sized)
             _check(line, others, several)
-            if sized:
-                options["sizes"] = read((*map(trimmed, line.sizes), *set_))
+            sizes = read((*map(trimmed, line.sizes), *set_)) if sized else {}
+            ask = Ask("", settings, cast(Sizes, sizes), form, limits)
             if others:
                 options[others.lower().rstrip(".")] = line.others
             output = options.get("output")
             if len(line.models) > 1 and output not in (None, "-"):
                 raise UsageError(f"-o {output}: holds the output of one model: give one")
-            form = str(options.get("form", "text"))
-            return run_each(line.models, lambda model: command(*args, model=model, **options), form, titled)
+            return run_each(line.models, lambda model: command(ask._replace(model=model), **options), form, titled)
 
         if sized:
             each = shared(

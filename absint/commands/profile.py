@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import click
 
-from absint.commands.analysis import Settings, analysed, analysis_options, warm_up
+from absint.commands.analysis import analysed, analysis_options, warm_up
 from absint.commands.command import FINE, NO, UNDECIDED, Command, status, tell
-from absint.commands.models import models_argument
+from absint.commands.models import Ask, models_argument
 from absint.commands.sizes import read_profiles
 from absint.jobs.profiles.making import WantedSizes
 from absint.jobs.profiles.profile import Profile
-from absint.lattices.limits import LONG, Limits
+from absint.lattices.limits import LONG
 from absint.show.text import write
 
 
@@ -22,14 +24,7 @@ from absint.show.text import write
 )
 @analysis_options("trtexec", "polygraphy", "onnxruntime-trt", "torch-tensorrt", "openvino", seconds=LONG)
 @models_argument(titled=False, read=read_profiles)
-def profile(
-    model: str,
-    settings: Settings,
-    sizes: WantedSizes,
-    corners: bool,
-    limits: Limits,
-    form: str,
-) -> int:
+def profile(ask: Ask, corners: bool) -> int:
     """Write proved ranges of sizes for engine builders.
 
     Of every input the least shape, the one to optimise for, and the greatest.
@@ -47,16 +42,16 @@ def profile(
 
     Exit code: 0 if the profile is written, 1 if it is refused, 3 if it is not decided whether all sizes are legal.
     """
-    warm_up(limits)
-    result = analysed(model, settings)
+    warm_up(ask.limits)
+    result = analysed(ask.model, ask.settings)
     with status("proving that all sizes are legal"):
-        found = result.profile(sizes, corners=corners, **limits._asdict())
-    if form == "json":
+        found = result.profile(cast(WantedSizes, ask.sizes), corners=corners, **ask.limits._asdict())
+    if ask.form == "json":
         click.echo(found.to_json(model=result.origin))
-    elif form == "text":
+    elif ask.form == "text":
         write([found.sheet])
     elif found:
-        click.echo(found.text(form), nl=False)
+        click.echo(found.text(ask.form), nl=False)
         for warning in found.warnings:
             tell(f"warning: {warning}")
     else:

@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from absint.commands.analysis import Settings, analysed, analysis_options, limit_options, warm_up
+from absint.commands.analysis import analysed, analysis_options, limit_options, warm_up
 from absint.commands.command import FINE, NO, UNDECIDED, Command, status, tell, worst
-from absint.commands.models import models_argument
+from absint.commands.models import Ask, models_argument
 from absint.errors import UsageError
-from absint.lattices.limits import LONG, SECONDS, Limits
+from absint.lattices.limits import LONG, SECONDS
 from absint.lattices.text.sheets import defined
 from absint.model.writing import check_target, write_text
 from absint.questions.proofs.equivalence import Distinct
 from absint.questions.proofs.proof import Proof, document, summary
 from absint.questions.proofs.text import Query
 from absint.result import Result
-from absint.shapes.sizes import Sizes
 from absint.show import classes
 from absint.show.classes import Found
 from absint.show.text import answer, assumed, write
@@ -66,17 +65,13 @@ if TYPE_CHECKING:
 @analysis_options(runs=True, assume=False)
 @models_argument("RELATION", titled=False)
 def prove(
-    model: str,
-    settings: Settings,
+    ask: Ask,
     relation: tuple[str, ...],
     given: Given,
-    sizes: Sizes,
     confirm: bool,
     evidence: Evidence | None,
     certificate: str | None,
-    limits: Limits,
     verbose: bool,
-    form: str,
 ) -> int:
     """Prove or refute relations between sizes of MODEL.
 
@@ -94,27 +89,27 @@ def prove(
     Exit code: 0 if all are proved; else 1 if one is refuted or a contradiction; else 3.
     """
     if certificate is not None:
-        _check_certificate(model, certificate, relation, given, settings.assume)
-    warm_up(limits)
-    assume = settings.assume
-    result = analysed(model, settings._replace(assume=()), sizes)
+        _check_certificate(ask.model, certificate, relation, given, ask.settings.assume)
+    warm_up(ask.limits)
+    assume = ask.settings.assume
+    result = analysed(ask.model, ask.settings._replace(assume=()), ask.sizes)
     query = Query(result)
     for text in (*assume, *relation):
         query.relation(text)  # report a mistake in the last one before answering the first
 
     proofs = []
     texts = names_of(result)
-    if form == "text":
+    if ask.form == "text":
         write(assumed(result, assume))
     for text in relation:
         with status("proving"):
             proof = result.prove(
-                text, given=given, assume=assume, confirm=confirm, evidence=evidence, **limits._asdict()
+                text, given=given, assume=assume, confirm=confirm, evidence=evidence, **ask.limits._asdict()
             )
         proofs.append(proof)
-        if form == "text":
-            write([proof.sheet(texts, fixed=bool(sizes), verbose=verbose)])
-    if form == "json":
+        if ask.form == "text":
+            write([proof.sheet(texts, fixed=bool(ask.sizes), verbose=verbose)])
+    if ask.form == "json":
         click.echo(document(result, proofs, assume))
     else:
         write(summary(proofs))
@@ -157,35 +152,28 @@ def _code(proof: Proof) -> int:
 @click.option("--all", "everything", is_flag=True, help="List every class with all its members.")
 @analysis_options(seconds=LONG)
 @models_argument()
-def equal(
-    model: str,
-    settings: Settings,
-    what: Literal["dims", "shapes", "buffers"],
-    distinct: bool,
-    everything: bool,
-    sizes: Sizes,
-    limits: Limits,
-    form: str,
-) -> int:
+def equal(ask: Ask, what: Literal["dims", "shapes", "buffers"], distinct: bool, everything: bool) -> int:
     """Group dims, shapes or buffers that are always equal.
 
     Equal means equal in every run of MODEL that succeeds. Every value of the main graph is in a class; two in different
     classes are not proved equal, which --distinct shows.
     """
-    warm_up(limits)
-    result = analysed(model, settings, sizes)
+    warm_up(ask.limits)
+    result = analysed(ask.model, ask.settings, ask.sizes)
     with status("comparing"):
-        ask: Mapping[str, Callable[..., Found]] = {
+        questions: Mapping[str, Callable[..., Found]] = {
             "dims": result.equal_dims,
             "shapes": result.equal_shapes,
             "buffers": result.equal_buffers,
         }
-        found = ask[what](**limits._asdict())
+        found = questions[what](**ask.limits._asdict())
         pairs: list[Distinct] | None = None
         if distinct:
-            most = None if form == "json" else classes.SHOWN_PAIRS + 1
+            most = None if ask.form == "json" else classes.SHOWN_PAIRS + 1
             pairs = list(islice(found.distinct(), most))
     answer(
-        form, lambda: found.to_json(distinct=pairs), lambda: classes.report(result, found, pairs, everything=everything)
+        ask.form,
+        lambda: found.to_json(distinct=pairs),
+        lambda: classes.report(result, found, pairs, everything=everything),
     )
     return FINE

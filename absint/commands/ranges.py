@@ -9,13 +9,12 @@ from typing import Final
 import click
 
 from absint.analyses.ranges import Ranges, ValueRanges
-from absint.commands.analysis import Settings, analysed, analysis_options
+from absint.commands.analysis import analysed, analysis_options
 from absint.commands.command import FINE, NO, Command
-from absint.commands.models import models_argument, read_model
+from absint.commands.models import Ask, models_argument, read_model
 from absint.errors import UsageError
 from absint.lattices.text.nearest import did_you_mean
 from absint.model.load import Loaded
-from absint.shapes.sizes import Sizes
 from absint.show.ranges import RANGES, report
 from absint.show.text import answer
 
@@ -28,14 +27,7 @@ _BOX: Final = re.compile(rf"(.*)=\s*({_NUMBER})\s*(?:\.\.\s*({_NUMBER})\s*)?", r
 @click.option("--all", "everything", is_flag=True, help="List every value, what is unknown, and what is ruled out.")
 @analysis_options()
 @models_argument()
-def ranges(
-    model: str,
-    settings: Settings,
-    boxes: tuple[str, ...],
-    everything: bool,
-    sizes: Sizes,
-    form: str,
-) -> int:
+def ranges(ask: Ask, boxes: tuple[str, ...], everything: bool) -> int:
     """Show ranges of values, and what can go wrong.
 
     Each value of MODEL has a least and a greatest element, for inputs in the ranges of --input. Nodes that may
@@ -50,10 +42,10 @@ def ranges(
 
     Exit code: 1 if one is certain, else 0.
     """
-    loaded = read_model(model)
+    loaded = read_model(ask.model)
     analysis = Ranges(loaded.weights, **_read(boxes, loaded))
-    found = ValueRanges(analysed(loaded, settings, sizes, with_=[analysis]), analysis)
-    answer(form, lambda: RANGES.text(found), lambda: report(found, everything=everything))
+    found = ValueRanges(analysed(loaded, ask.settings, ask.sizes, with_=[analysis]), analysis)
+    answer(ask.form, lambda: RANGES.text(found), lambda: report(found, everything=everything))
     return FINE if found else NO
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 
-from absint.commands.analysis import Settings, analysed, assume_option, settings_options
+from absint.commands.analysis import analysed, assume_option, settings_options
 from absint.commands.command import FINE, Command, say
-from absint.commands.models import models_argument
+from absint.commands.models import Ask, models_argument
 from absint.model.writing import check_target, write_file, write_files
-from absint.shapes.sizes import Sizes, exact_sizes
+from absint.shapes.sizes import exact_sizes
 from absint.show.page.page import page
 from absint.show.site.files import NPM, PYODIDE, check_folder, site as files_of_site
 from absint.show.summary import nodes_in_words
@@ -21,29 +21,22 @@ from absint.show.summary import nodes_in_words
 @assume_option
 @settings_options
 @models_argument(several=False)
-def report(
-    model: str,
-    settings: Settings,
-    sizes: Sizes,
-    output: str,
-    declared: bool,
-    tools: tuple[str, ...],
-) -> int:
+def report(ask: Ask, output: str, declared: bool, tools: tuple[str, ...]) -> int:
     """Write an HTML page to look at MODEL.
 
     The page has the graph with shapes, legal sizes, cost, memory and diagnostics. OUT is one HTML file that needs no
     server and no network. It begins with the sizes that are given. Sliders set the sizes of the inputs, and every
     shape, cost and peak follows; illegal sizes show the node that fails. Without scripts it is a plain document.
     """
-    check_target(model, output)
+    check_target(ask.model, output)
     is_judged = declared or bool(tools)
     if is_judged:
         from absint.commands.audit import check_sources, verdicts  # onnx
 
         check_sources(tools)
-    result = analysed(model, settings)
+    result = analysed(ask.model, ask.settings)
 
-    start = exact_sizes(sizes, result.declared_inputs)
+    start = exact_sizes(ask.sizes, result.declared_inputs)
     write_file(page(result, verdicts(result, declared, tools) if is_judged else (), start), output)
     say(f"{output}: {nodes_in_words(result)}")
     return FINE

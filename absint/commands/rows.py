@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import click
 
-from absint.commands.analysis import Settings, analysed, analysis_options
+from absint.commands.analysis import analysed, analysis_options
 from absint.commands.command import FINE, NO, UNDECIDED, Command
-from absint.commands.models import models_argument
+from absint.commands.models import Ask, models_argument
 from absint.commands.sizes import read_places
 from absint.errors import UsageError
-from absint.shapes.sizes import Sizes
 from absint.show.rows import ROWS, SERVERS, report, server_settings
 from absint.show.text import answer
 from absint.solution.naming import about
@@ -27,15 +26,7 @@ from absint.solution.naming import about
 @click.option("--max-batch", "most", type=click.IntRange(1), metavar="N", help="Greatest number of rows, for triton.")
 @analysis_options(*SERVERS)
 @models_argument()
-def rows(
-    model: str,
-    settings: Settings,
-    axes: tuple[str, ...],
-    no_run: bool,
-    most: int | None,
-    sizes: Sizes,
-    form: str,
-) -> int:
+def rows(ask: Ask, axes: tuple[str, ...], no_run: bool, most: int | None) -> int:
     """Prove that row i of an output depends on row i of the inputs.
 
     Then requests may be stacked, and a batch be split. The rows of MODEL lie along the axes of --axis, or along those
@@ -53,12 +44,12 @@ def rows(
 
     Exit code: 0 if every output is independent or shared, 1 if a run shows that rows mix, else 3.
     """
-    if most is not None and form != "triton":
+    if most is not None and ask.form != "triton":
         raise UsageError("--max-batch is for --format triton")
-    result = analysed(model, settings, sizes)
-    if form in SERVERS and len(axes) > 1:
-        raise UsageError(f"--format {form} is about the rows of one name: give --axis once")
+    result = analysed(ask.model, ask.settings, ask.sizes)
+    if ask.form in SERVERS and len(axes) > 1:
+        raise UsageError(f"--format {ask.form} is about the rows of one name: give --axis once")
     found = result.rows(*map(read_places, axes), run=not no_run)
-    served = dict.fromkeys(SERVERS, lambda: server_settings(form, result, found, most))
-    answer(form, lambda: ROWS.text(found, head=about(result)), lambda: report(result, found), served)
+    served = dict.fromkeys(SERVERS, lambda: server_settings(ask.form, result, found, most))
+    answer(ask.form, lambda: ROWS.text(found, head=about(result)), lambda: report(result, found), served)
     return FINE if found else NO if found.mixes else UNDECIDED

@@ -6,22 +6,20 @@ from typing import Any
 
 import click
 
-from absint.commands.analysis import Settings, analysed, analysis_options, no_load_option, output_options
+from absint.commands.analysis import analysed, analysis_options, check_output, no_load_option, output_options
 from absint.commands.command import FINE, NO, Command, status
-from absint.commands.models import models_argument
+from absint.commands.models import Ask, models_argument
 from absint.errors import UsageError
 from absint.jobs.rewriting.rounds import PASSES
 from absint.jobs.simplifying.running import Runs, runs_of_both
 from absint.lattices.limits import LONG
 from absint.model.writing import check_target
-from absint.shapes.sizes import Sizes
 from absint.show import simplifying as report
 from absint.show.text import answer
 from absint.solution.naming import about
 
 
 @click.command(cls=Command)
-@models_argument(several=False)
 @output_options(required=True)
 @click.option("--passes", metavar="NAMES", help=f"Some of {','.join(PASSES)}; all without the option.")
 @click.option("--assume-legal", is_flag=True, help="Drop nodes that only fail, and list them.")
@@ -32,16 +30,15 @@ from absint.solution.naming import about
 @click.option("--copy-weights", is_flag=True, help="Copy files of weights beside OUT.")
 @no_load_option
 @analysis_options()
+@models_argument(several=False)
 def simplify(
-    model: str,
-    settings: Settings,
-    sizes: Sizes,
+    ask: Ask,
     output: str,
+    force: bool,
     passes: str | None,
     details: bool,
     runs: bool,
     no_load: bool,
-    form: str,
     **options: Any,  # noqa: ANN401 (those that `Result.simplify` takes, under its names)
 ) -> int:
     """Write a smaller copy of MODEL whose sizes stay symbolic.
@@ -56,21 +53,22 @@ def simplify(
 
     Exit code: 0 if the copy is written; 1 if runs of the two differ.
     """
+    check_output(ask.model, output, force, ask.form)
     if output == "-" and runs:
         raise UsageError("--run reads the copy from its file: give -o a path")
     if runs:
-        check_target(model, output)  # it reads the model too
+        check_target(ask.model, output)  # it reads the model too
     if not options["seconds"] > 0:
         raise UsageError(f"--seconds {options['seconds']:g}: expected a number above 0")
     chosen = None if passes is None else [name.strip() for name in passes.split(",")]
-    result = analysed(model, settings, sizes)
+    result = analysed(ask.model, ask.settings, ask.sizes)
     with status("simplifying"):
         found = result.simplify(chosen, output, load=not no_load, force=True, **options)
     showed = runs_of_both(result, output) if runs and not found.weights_elsewhere else Runs((), 0, ())
     of_runs = report.of_runs(showed, found.weights_elsewhere) if runs else ()
     parts = report.report(result, found, details=details)
     answer(
-        form,
+        ask.form,
         lambda: report.SIMPLIFIED.text(found, head=about(result)),
         lambda: (*parts, *of_runs),
         to_stderr=output == "-",
