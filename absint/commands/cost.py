@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import click
 
 from absint.analyses.liveness import InputPolicy, ViewPolicy
@@ -75,13 +73,8 @@ def cost(
     return FINE
 
 
-class _Wanted(NamedTuple):
-    """A picture: where to write it, in which form, over which sizes."""
-
-    target: str
-    form: str
-    symbol: str
-    ends: tuple[int, int]
+_Wanted = tuple[str, str, str, tuple[int, int]]
+"""A picture: where to write it, in which form, over which size, and between which ends."""
 
 
 def _wanted(model: str, plot: str | None, over: str | None) -> _Wanted | None:
@@ -99,14 +92,14 @@ def _wanted(model: str, plot: str | None, over: str | None) -> _Wanted | None:
     low, high = ends[0] or 0, ends[1] or 0
     if not 0 <= low < high:
         raise UsageError(f"--over {over}: expected two sizes, the smaller one first")
-    return _Wanted(plot, form, symbol, (low, high))
+    return plot, form, symbol, (low, high)
 
 
 def _draw(result: Result, cost: Cost, memory: Memory, wanted: _Wanted) -> None:
-
-    check_symbol(result, wanted.symbol)
+    target, form, symbol, ends = wanted
+    check_symbol(result, symbol)
     with status("computing the curves"):
-        found = curves(result, cost, memory, wanted.symbol, wanted.ends)
-    write_plot(found, result.origin, wanted.target, wanted.form)
+        found = curves(result, cost, memory, symbol, ends)
+    write_plot(found, result.origin, target, form)
     sizes = found.sizes
-    say(f"{wanted.target}: {len(sizes):,} sizes of {wanted.symbol}, {sizes[0]:,} to {sizes[-1]:,}", to_stderr=True)
+    say(f"{target}: {len(sizes):,} sizes of {symbol}, {sizes[0]:,} to {sizes[-1]:,}", to_stderr=True)

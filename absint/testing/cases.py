@@ -193,16 +193,6 @@ def check_outputs(case: Case, applied: Applied, binding: Binding, outputs: Seque
             )
 
 
-def check_value(where: str, value: Value, actual: object, known: Binding) -> None:
-    """Compare one abstract value with one concrete value."""
-    judge(where, list(claims_of("value", value, actual)), known)
-
-
-def check_dim(where: str, claim: Dim, actual: int, known: Binding) -> None:
-    """Compare one dim with a number."""
-    judge(where, [Statement("dim", "length", None, claim, actual)], known)
-
-
 def claims_of(name: str, value: Value, actual: object) -> Iterator[Statement]:
     """Statements of an abstract value about a real one; none if the run did not give it."""
     if isinstance(value, Top) or (actual is None and not isinstance(value, OptionalOf)):

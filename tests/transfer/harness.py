@@ -10,16 +10,18 @@ from __future__ import annotations
 
 import onnxruntime as ort
 
-from absint.lattices.terms.expr import symbol
+from absint.lattices.terms.expr import Dim, symbol
+from absint.lattices.value import Value
+from absint.runs.statements import Statement
 from absint.testing import Arg, Binding, Case, apply_case, run_case, sizes
 from absint.testing.cases import (
     abstract,
     build_model,
-    check_dim,
     check_outputs,
-    check_value,
+    claims_of,
     execute,
     hole_free,
+    judge,
     reference,
     shape_text,
 )
@@ -44,3 +46,13 @@ __all__ = [
     "sizes",
     "symbol",
 ]
+
+
+def check_value(where: str, value: Value, actual: object, known: Binding) -> None:
+    """Compare one abstract value with one concrete value."""
+    judge(where, list(claims_of("value", value, actual)), known)
+
+
+def check_dim(where: str, claim: Dim, actual: int, known: Binding) -> None:
+    """Compare one dim with a number."""
+    judge(where, [Statement("dim", "length", None, claim, actual)], known)
