@@ -11,7 +11,7 @@ from typing import Final
 
 from absint.lattices.records import NamedTuple
 from absint.model.wire.fields import content_of, delimited
-from absint.model.wire.tensors import NO_SPARSE, NO_TENSOR, Entry, SparseTensor, Tensor
+from absint.model.wire.tensors import NO_SPARSE, NO_TENSOR, Entry, SparseTensor, Tensor, shown
 
 
 class Dim(NamedTuple):
@@ -186,25 +186,14 @@ class Node:
         self.name = name
         self.tail = tail
 
-    @property
-    def op_type(self) -> str:
-        """The operator."""
-        return self.tail.op_type
-
-    @property
-    def domain(self) -> str:
-        """The domain of the operator, as written."""
-        return self.tail.domain
-
-    @property
-    def overload(self) -> str:
-        """The overload of the function that it calls."""
-        return self.tail.overload
-
-    @property
-    def attribute(self) -> Sequence[Attribute]:
-        """The attributes, in the order of the file."""
-        return self.tail.attribute
+    op_type: str = shown("tail.op_type")
+    """The operator."""
+    domain: str = shown("tail.domain")
+    """The domain of the operator, as written."""
+    overload: str = shown("tail.overload")
+    """The overload of the function that it calls."""
+    attribute: Sequence[Attribute] = shown("tail.attribute")
+    """The attributes, in the order of the file."""
 
 
 class Graph(NamedTuple):

@@ -6,8 +6,9 @@ A large tensor has its type and sizes, and no elements.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 from absint.lattices import value
 from absint.lattices.records import NamedTuple
@@ -17,6 +18,11 @@ EXTERNAL: Final = 1
 
 
 _NONE: Final[Mapping[str, Sequence[int]]] = MappingProxyType({})
+
+
+def shown(path: str) -> Any:  # noqa: ANN401 (the type of what it shows)
+    """A property that shows an attribute of an attribute."""
+    return property(attrgetter(path))
 
 
 class Entry(NamedTuple):
@@ -83,25 +89,14 @@ class Tensor:
         """It has `raw_data`."""
         return self.rest.raw_data is not None
 
-    @property
-    def data_type(self) -> int:
-        """The code of the element type."""
-        return self.rest.data_type
-
-    @property
-    def dims(self) -> Sequence[int]:
-        """The sizes."""
-        return self.rest.dims
-
-    @property
-    def data_location(self) -> int:
-        """The elements are in this file, or EXTERNAL."""
-        return self.rest.data_location
-
-    @property
-    def external_data(self) -> Sequence[Entry]:
-        """The place of elements that are in another file."""
-        return self.rest.external_data
+    data_type: int = shown("rest.data_type")
+    """The code of the element type."""
+    dims: Sequence[int] = shown("rest.dims")
+    """The sizes."""
+    data_location: int = shown("rest.data_location")
+    """The elements are in this file, or EXTERNAL."""
+    external_data: Sequence[Entry] = shown("rest.external_data")
+    """The place of elements that are in another file."""
 
     @property
     def raw_data(self) -> bytes:
