@@ -131,15 +131,17 @@ def recursive(calls: Mapping[Name, tuple[int, list[Name]]]) -> Iterator[Name]:
     while ends := [name for name, inner in calling.items() if not inner & calling.keys()]:
         for name in ends:
             del calling[name]
-    for name in calling:
-        seen, queue = set[Name](), list(calling[name])
-        while queue:
-            name_below = queue.pop()
-            if name_below not in seen and name_below in calling:
-                seen.add(name_below)
-                queue.extend(calling[name_below])
-        if name in seen:
-            yield name
+    return (name for name in calling if name in reached(calls, name))
+
+
+def reached(calls: Mapping[Name, tuple[int, list[Name]]], name: Name) -> set[Name]:
+    """The functions that a function calls, through others too."""
+    found, queue = set[Name](), [name]
+    while queue:
+        new = set(calls[queue.pop()][1]) - found
+        found |= new
+        queue += new
+    return found
 
 
 LARGE: Final = 20_000
@@ -279,20 +281,8 @@ class Functions:
 
     def _distinct(self, name: Name) -> int:
         """The nodes of the function and of all that it reaches; more than any call has if one of them is recursive."""
-        seen: dict[Name, bool] = {}  # is its search under way
-        stack, total = [name], 0
-        while stack:
-            key = stack[-1]
-            if key not in seen:
-                own, inner = self._calls[key]
-                seen[key], total = True, total + own
-                if any(seen.get(other, False) for other in inner):
-                    return 1 << 63
-                stack.extend({other for other in inner if other not in seen})
-            else:
-                seen[key] = False
-                stack.pop()
-        return total
+        found = {name, *reached(self._calls, name)}
+        return 1 << 63 if found & self._recursive else sum(self._calls[each][0] for each in found)
 
     def folds(self, call: Call, function: FunctionMessage, fits: bool, *, inside: bool) -> bool:
         """The call is to be folded: it stands for very many nodes, most of them alike. `fits`: the graph may hold them;
