@@ -13,9 +13,9 @@ from absint.lattices.records import NamedTuple
 from absint.lattices.shape import Shape
 from absint.lattices.unify import SOUND, UnificationPolicy
 from absint.model.load import Loaded, ModelLike, load
-from absint.program.again import lower
 from absint.program.limits import Progress, Watch
 from absint.program.lowered import Lowered
+from absint.program.lowering_control import lower
 from absint.program.rules.lookup import Lookup
 from absint.result import Result
 from absint.shapes.analysis import Trace

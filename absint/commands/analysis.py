@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import reduce, wraps
 from math import inf
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 
 import click
 
 from absint.api import Refine, analyze
-from absint.commands.command import counted, shared, tell
-from absint.commands.models import Settings, read_model
+from absint.commands.command import STANDARD_INPUT, counted, shared, tell
 from absint.diagnostics import Diagnostic, Severity
-from absint.errors import AbsintError, UsageError
+from absint.errors import AbsintError, ModelError, UsageError
 from absint.lattices.limits import MEMORY, RLIMIT, Limits
 from absint.lattices.policy_names import POLICY_NAMES, SOUND_NAME
 from absint.lattices.value import AnyTensor
-from absint.model.load import Loaded
+from absint.model.load import Loaded, load
+from absint.model.opening import MAX_FILE
 from absint.program.limits import Progress
 from absint.program.rules.files import read_table
 from absint.program.sources import EXTERNAL_DATA, OVERRIDABLE, PLACEHOLDERS
 from absint.result import Result
 from absint.runs.allowance import allowing, amount
 from absint.shapes.sizes import Sizes
-from absint.transfer.semantics import EITHER, SEMANTICS
+from absint.transfer.semantics import EITHER, SEMANTICS, Semantics
+from absint.transfer.table import Table
 
 if TYPE_CHECKING:
     from absint.analyses.exchange import Given
@@ -43,7 +45,7 @@ Command = TypeVar("Command", bound=Callable[..., object])
 assume_option = click.option(
     "--assume", metavar="RELATION", multiple=True, help="A relation over input symbols, as 'seq % 8 == 0'."
 )
-no_load_option = click.option(
+load_option = click.option(
     "--no-load", is_flag=True, help="Do not let onnxruntime load the copy of a model with branches or loops."
 )
 policy_option = click.option(
@@ -52,6 +54,22 @@ policy_option = click.option(
     default=SOUND_NAME,
     help="Which of two dims a rule keeps where it must choose: the one that holds in every run, or that of a tool.",
 )
+
+
+class Settings(NamedTuple):
+    """Settings of the analysis that every command takes; the fields are keywords of `absint.analyze`."""
+
+    table: Table | None = None
+    defaults: bool = False
+    names_as_declared: bool = False
+    premises: bool = True
+    semantics: Semantics = EITHER
+    max_seconds: float | None = None
+    max_nodes: int | None = None
+    trust: tuple[str, ...] = ()
+    assume: tuple[str, ...] = ()
+    policy: str = SOUND_NAME
+    with_: tuple[Given, ...] = ()
 
 
 jobs_option = click.option(
@@ -213,27 +231,32 @@ def analysis_options(
 
 
 def output_options(*, required: bool = False) -> Callable[[Command], Command]:
-    """`-o` and `--force`, for commands that write a copy of MODEL: see `check_output`."""
+    """`-o` and `--force`, for commands that write a copy of MODEL: see `check_output` of `models`."""
     force = click.option("--force", is_flag=True, help="Allow OUT to be MODEL itself.")
     text = "The file to write; - for standard output."
     output = click.option("-o", "--output", metavar="OUT", required=required, help=text)
     return lambda command: output(force(command))
 
 
-def check_output(model: str, output: str | None, force: bool, form: str) -> None:
-    """Raises UsageError if no copy of the model can be written there."""
-    if output is not None:
-        from absint.model.writing import check_binary_target
-
-        check_binary_target(model, output, force)
-    if output == "-" and form == "json":
-        raise UsageError("-o - writes the model to standard output: leave out --format json")
-
-
 def format_option(*others: str) -> Callable[[Command], Command]:
     """`--format text|json`, and other forms that a command has."""
     forms = ["text", "json", *others]
     return click.option("--format", "form", type=click.Choice(forms), default="text")
+
+
+def read_model(model: str) -> Loaded:
+    """The model of a file, or for - of standard input. Raises ModelError for anything that is not one."""
+    if model != STANDARD_INPUT:
+        return load(model)
+    content = bytearray()
+    while piece := sys.stdin.buffer.read(_PIECE):  # a larger read would ask for all of its memory at once
+        content += piece
+        if len(content) > MAX_FILE:
+            raise ModelError(f"standard input holds more than {MAX_FILE:,} bytes: give the path of a file")
+    return load(bytes(content), origin="standard input")
+
+
+_PIECE = 1 << 20
 
 
 def analysed(

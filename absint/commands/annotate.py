@@ -9,9 +9,9 @@ from contextlib import nullcontext
 
 import click
 
-from absint.commands.analysis import analysed, assume_option, no_load_option, policy_option, settings_options
-from absint.commands.command import FINE, Command, say, tell
-from absint.commands.models import STANDARD_INPUT, Ask, models_argument, read_model
+from absint.commands.analysis import analysed, assume_option, load_option, policy_option, read_model, settings_options
+from absint.commands.command import FINE, STANDARD_INPUT, Command, say, tell
+from absint.commands.models import Ask, models_argument
 from absint.errors import UsageError
 from absint.jobs.copies.dialects import DIALECTS, POLICIES, MergePolicy, Style
 from absint.jobs.copies.saving import STANDARD_OUTPUT, copying, copying_unread, finish_annotated, save_simplified
@@ -49,7 +49,7 @@ from absint.show import text
     help="Infer nothing: write the expressions that are in the file in their shortest form.",
 )
 @click.option("--copy-weights", is_flag=True, help="Copy the files of external weights beside OUT.")
-@no_load_option
+@load_option
 @click.option("--force", is_flag=True, help="Allow OUT to be MODEL itself, and MODEL.bak to be replaced.")
 @settings_options
 @models_argument(several=False)

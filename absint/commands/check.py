@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import click
 
-from absint.commands.analysis import analysed, analysis_options, warm_up
+from absint.commands.analysis import Settings, analysed, analysis_options, warm_up
 from absint.commands.command import FINE, NO, UNDECIDED, Command, status
-from absint.commands.models import Ask, Settings, models_argument
+from absint.commands.models import Ask, models_argument
 from absint.errors import UsageError
 from absint.lattices.limits import LONG, SECONDS
 from absint.lattices.text.escapes import one_line
@@ -28,10 +28,7 @@ from absint.show.contracts import Form
 from absint.show.text import answer, check_sheet, write
 from absint.solution.constraints import all_names
 from absint.solution.naming import names_of
-from absint.solver.constraints import ConstraintSet
-
-if TYPE_CHECKING:
-    from absint.solver.constraints import Role
+from absint.solver.constraints import ConstraintSet, Role
 
 
 @click.command(cls=Command)
@@ -203,7 +200,7 @@ def contract(ask: Ask, everything: bool, roles: tuple[str, ...], shapes: bool, o
     elif shapes:
         content = contracts.shapes_function(result)
     else:
-        constraints = contracts.chosen(result, () if "all" in roles else cast("tuple[Role, ...]", roles))
+        constraints = contracts.chosen(result, () if "all" in roles else cast(tuple[Role, ...], roles))
         if ask.form == "text":
             content = contracts.listing(result, constraints, everything=everything)
         else:

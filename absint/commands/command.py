@@ -44,6 +44,8 @@ def worst(codes: Iterable[int]) -> int:
     return max(codes, key=_BY_WEIGHT.index, default=FINE)
 
 
+STANDARD_INPUT: Final = "-"
+"""In place of the path of a model."""
 LINES: Final = 30
 """The length of help."""
 SIZES: Final = "SIZE: of a symbol, as batch=4 or seq=1..99, or an input's shape, as ids=4x7."

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import click
 
-from absint.commands.analysis import analysed, analysis_options, warm_up
+from absint.commands.analysis import Settings, analysed, analysis_options, warm_up
 from absint.commands.command import FINE, NO, UNDECIDED, Command, shared, status
-from absint.commands.models import Settings
 from absint.commands.sizes import read_sizes, trimmed
 from absint.errors import UsageError
 from absint.jobs.diffing import diff as compared

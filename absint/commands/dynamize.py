@@ -6,9 +6,9 @@ from functools import partial
 
 import click
 
-from absint.commands.analysis import analysed, analysis_options, check_output, no_load_option, output_options, warm_up
+from absint.commands.analysis import Settings, analysed, analysis_options, load_option, output_options, warm_up
 from absint.commands.command import FINE, NO, UNDECIDED, Command, status
-from absint.commands.models import Settings
+from absint.commands.models import check_output
 from absint.commands.sizes import read_axes, read_places
 from absint.lattices.limits import LONG, Limits
 from absint.show import dynamizing as report
@@ -29,7 +29,7 @@ from absint.solution.naming import about
     show_default=False,
     help="Axes whose rows do not depend on each other, as x[0],mask[0].",
 )
-@no_load_option
+@load_option
 @analysis_options(seconds=LONG)
 def dynamize(
     model: str,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from absint.commands.analysis import analysed
+from absint.commands.analysis import Settings, analysed
 from absint.commands.command import status
-from absint.commands.models import Settings
 from absint.result import Result
 from absint.runs.run import RunError, differences, load_feeds, run
 from absint.show.feeds import FED, Fed, report

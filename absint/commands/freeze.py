@@ -9,9 +9,9 @@ from typing import Final
 
 import click
 
-from absint.commands.analysis import analysed, analysis_options, check_output, no_load_option, output_options
+from absint.commands.analysis import analysed, analysis_options, load_option, output_options
 from absint.commands.command import FINE, NO, UNDECIDED, Command, status
-from absint.commands.models import Ask, models_argument
+from absint.commands.models import Ask, check_output, models_argument
 from absint.errors import UsageError
 from absint.jobs.freezing.sizes import IllegalSizesError
 from absint.result import Result
@@ -60,7 +60,7 @@ def _shape(text: str) -> list[Size | str | None]:
 @output_options()
 @click.option("--keep-inputs", is_flag=True, help="Keep inputs whose elements are given.")
 @click.option("--copy-weights", is_flag=True, help="Copy files of weights beside OUT.")
-@no_load_option
+@load_option
 @analysis_options()
 @models_argument(several=False)
 def freeze(

@@ -8,48 +8,22 @@ error in its place, and the others are answered.
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import wraps
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar, cast
+from typing import Final, NamedTuple, TypeVar, cast
 
 import click
 
-from absint.commands.command import BAD_INPUT, collapsed, say, shared, tell, worst
+from absint.commands.analysis import Settings
+from absint.commands.command import BAD_INPUT, STANDARD_INPUT, collapsed, say, shared, tell, worst
 from absint.commands.sizes import is_size, read_sizes, trimmed
-from absint.errors import AbsintError, ModelError, UsageError
+from absint.errors import AbsintError, UsageError
 from absint.lattices.limits import Limits
-from absint.lattices.policy_names import SOUND_NAME
 from absint.lattices.text.escapes import excerpt, json_text
-from absint.model.load import Loaded, load
-from absint.model.opening import MAX_FILE
 from absint.shapes.sizes import Sizes
-from absint.transfer.semantics import EITHER, Semantics
-from absint.transfer.table import Table
-
-if TYPE_CHECKING:
-    from absint.analyses.exchange import Given
-
-STANDARD_INPUT = "-"
 
 LIMITS: Final = Limits()
 Command = TypeVar("Command", bound=Callable[..., object])
-
-
-class Settings(NamedTuple):
-    """Settings of the analysis that every command takes; the fields are keywords of `absint.analyze`."""
-
-    table: Table | None = None
-    defaults: bool = False
-    names_as_declared: bool = False
-    premises: bool = True
-    semantics: Semantics = EITHER
-    max_seconds: float | None = None
-    max_nodes: int | None = None
-    trust: tuple[str, ...] = ()
-    assume: tuple[str, ...] = ()
-    policy: str = SOUND_NAME
-    with_: tuple[Given, ...] = ()
 
 
 class Ask(NamedTuple):
@@ -201,16 +175,11 @@ def _codes(
         click.echo("]")
 
 
-def read_model(model: str) -> Loaded:
-    """The model of a file, or for - of standard input. Raises ModelError for anything that is not one."""
-    if model != STANDARD_INPUT:
-        return load(model)
-    content = bytearray()
-    while piece := sys.stdin.buffer.read(_PIECE):  # a larger read would ask for all of its memory at once
-        content += piece
-        if len(content) > MAX_FILE:
-            raise ModelError(f"standard input holds more than {MAX_FILE:,} bytes: give the path of a file")
-    return load(bytes(content), origin="standard input")
+def check_output(model: str, output: str | None, force: bool, form: str) -> None:
+    """Raises UsageError if no copy of the model can be written there."""
+    if output is not None:
+        from absint.model.writing import check_binary_target
 
-
-_PIECE = 1 << 20
+        check_binary_target(model, output, force)
+    if output == "-" and form == "json":
+        raise UsageError("-o - writes the model to standard output: leave out --format json")

@@ -9,9 +9,9 @@ from typing import Final
 import click
 
 from absint.analyses.ranges import Ranges, ValueRanges
-from absint.commands.analysis import analysed, analysis_options
+from absint.commands.analysis import analysed, analysis_options, read_model
 from absint.commands.command import FINE, NO, Command
-from absint.commands.models import Ask, models_argument, read_model
+from absint.commands.models import Ask, models_argument
 from absint.errors import UsageError
 from absint.lattices.text.nearest import did_you_mean
 from absint.model.load import Loaded

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import click
 
-from absint.commands.analysis import analysed, check_seconds, format_option
-from absint.commands.command import FINE, NO, UNDECIDED, Command, counted
-from absint.commands.models import STANDARD_INPUT, Settings, run_each
+from absint.commands.analysis import Settings, analysed, check_seconds, format_option
+from absint.commands.command import FINE, NO, STANDARD_INPUT, UNDECIDED, Command, counted
+from absint.commands.models import run_each
 from absint.errors import UsageError
 from absint.lattices.text.escapes import plain
 from absint.model.writing import check_target, write_file

@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-from absint.commands.analysis import analysed, analysis_options, check_output, no_load_option, output_options
+from absint.commands.analysis import analysed, analysis_options, load_option, output_options
 from absint.commands.command import FINE, NO, Command, status
-from absint.commands.models import Ask, models_argument
+from absint.commands.models import Ask, check_output, models_argument
 from absint.errors import UsageError
 from absint.jobs.rewriting.rounds import PASSES
 from absint.jobs.simplifying.running import Runs, runs_of_both
@@ -28,7 +28,7 @@ from absint.solution.naming import about
 @click.option("--run", "runs", is_flag=True, help="Run both at three legal sizes and compare them bit by bit.")
 @click.option("--seconds", type=float, default=LONG, help="Time for all proofs.")
 @click.option("--copy-weights", is_flag=True, help="Copy files of weights beside OUT.")
-@no_load_option
+@load_option
 @analysis_options()
 @models_argument(several=False)
 def simplify(

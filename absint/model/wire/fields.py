@@ -201,7 +201,7 @@ RUN: Final = 8
 LARGE: Final = 1 << 13
 """Bytes of the largest value that is copied wherever it appears: 1024 numbers of 64 bits."""
 
-NO_RUNS: Final[Runs] = MappingProxyType({})
+_NO_RUNS: Final[Runs] = MappingProxyType({})
 _LONGEST: Final = 11
 """Bytes of the longest number, with a tag."""
 
@@ -222,7 +222,7 @@ def runs_of(varints: Sequence[int] = (), floats: Sequence[int] = (), doubles: Se
     }
 
 
-def each(data: Content, parts: Parts, depth: int, runs: Runs = NO_RUNS) -> Iterator[Field]:
+def each(data: Content, parts: Parts, depth: int, runs: Runs = _NO_RUNS) -> Iterator[Field]:
     """The fields of a message, `depth` messages below the outermost one."""
     if depth > MAX_DEPTH:
         raise MalformedError(parts[0][0], f"more than {MAX_DEPTH} messages and groups inside each other")

@@ -156,7 +156,7 @@ def read_attribute(data: Content, parts: Parts, depth: int, read_graph: ReadGrap
     """An attribute without what is large in its tensors."""
     attribute, found, below = Attribute(), by_number(data, parts, depth, "Attribute", _USED, _RUNS), depth + 1
     attribute.name, attribute.ref_attr_name = last_text(data, found[1]), last_text(data, found[21])
-    attribute.i = signed(last_number(found[3]))
+    attribute.i = last_number(found[3])
     known = [field for field in found[20] if 0 <= signed32(field.value) <= kinds.LAST]
     attribute.type = signed32(last_number(known))  # one that protobuf does not know is no type
     for field in found[2]:

@@ -5,17 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from absint.model.wire.fields import (
-    DELIMITED,
-    MAX_DEPTH,
-    Content,
-    Extent,
-    MalformedError,
-    Parts,
-    field_at,
-    signed,
-    varint,
-)
+from absint.model.wire.fields import DELIMITED, MAX_DEPTH, Content, Extent, MalformedError, Parts, field_at, varint
 from absint.model.wire.graphs import Function, Graph, Model, Opset
 from absint.model.wire.read_attributes import read_attribute
 from absint.model.wire.read_nodes import SHORT, Nodes
@@ -33,7 +23,7 @@ _OF_FUNCTION: Final = frozenset({1, 4, 5, 7, 9, 10, 11, 12, 13})
 def read_model(data: Content) -> Model:
     """The model that is the content. Raises MalformedError if it is none."""
     model, found = Model(), by_number(data, ((0, len(data)),), 0, "Model", (1, 7, 8, 14, 25))
-    model.ir_version = signed(last_number(found[1]))
+    model.ir_version = last_number(found[1])
     model.opset_import = [_read_opset(data, part, 1) for part in places(found[8])]
     model.metadata_props = [read_entry(data, start, end, 1) for start, end in places(found[14])]
     model.functions = [_read_function(data, part, 1) for part in places(found[25])]
@@ -98,7 +88,7 @@ def _spans(places: Sequence[Extent]) -> list[tuple[int, int]]:
 def _read_opset(data: Content, part: tuple[int, int], depth: int) -> Opset:
     """The version of a domain."""
     found = by_number(data, (part,), depth, "Opset", (1, 2))
-    return Opset(last_text(data, found[1]), signed(last_number(found[2])))
+    return Opset(last_text(data, found[1]), last_number(found[2]))
 
 
 def _read_function(data: Content, part: tuple[int, int], depth: int) -> Function:

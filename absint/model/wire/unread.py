@@ -9,7 +9,7 @@ from collections.abc import Container, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
-from absint.model.wire.fields import DELIMITED, NO_RUNS, VARINT, Content, Field, Parts, Runs, check_packed, each, text
+from absint.model.wire.fields import DELIMITED, VARINT, Content, Field, Parts, Runs, check_packed, each, signed, text
 
 MESSAGES: Final[Mapping[str, Mapping[int, str]]] = {
     "Model": {20: "TrainingInfo", 26: "Device"},
@@ -53,11 +53,11 @@ _NO_NUMBERS: Final[Mapping[int, int]] = MappingProxyType({})
 
 
 def by_number(
-    data: Content, parts: Parts, depth: int, kind: str, numbers: Container[int], runs: Runs = NO_RUNS
+    data: Content, parts: Parts, depth: int, kind: str, numbers: Container[int], *runs: Runs
 ) -> Mapping[int, list[Field]]:
     """The fields of these numbers of a message of this kind, of any wire type, by number; the others are checked."""
     found = defaultdict[int, list[Field]](list)
-    for field in each(data, parts, depth, runs):
+    for field in each(data, parts, depth, *runs):
         if field.number in numbers:
             found[field.number].append(field)
         else:
@@ -81,8 +81,8 @@ def last_text(data: Content, found: Sequence[Field]) -> str:
 
 
 def last_number(found: Sequence[Field]) -> int:
-    """The number of a field that is not repeated, of 64 bits and without a sign; 0 if it is left out."""
-    return next((field.value for field in reversed(found) if field.wire == VARINT), 0)
+    """The number of a field that is not repeated, of 64 bits; 0 if it is left out."""
+    return next((signed(field.value) for field in reversed(found) if field.wire == VARINT), 0)
 
 
 def check(data: Content, field: Field, around: str, depth: int) -> None:

@@ -122,7 +122,7 @@ def test_standard_input_is_read_once(monkeypatch: pytest.MonkeyPatch, capsys: py
     monkeypatch.setattr(sys, "stdin", Input)
     assert run(["analyze", "-"]) == 2
     assert capsys.readouterr().err == "absint: error: standard input: empty, not an ONNX model\n"
-    monkeypatch.setattr("absint.commands.models.MAX_FILE", 4)
+    monkeypatch.setattr("absint.commands.analysis.MAX_FILE", 4)
     Input.buffer = io.BytesIO(bytes(9))
     assert run(["analyze", "-"]) == 2
     assert capsys.readouterr().err == (
