@@ -13,9 +13,10 @@ from absint.lattices.records import NamedTuple
 from absint.lattices.shape import Shape
 from absint.lattices.unify import SOUND, UnificationPolicy
 from absint.model.load import Loaded, ModelLike, load
+from absint.program.graph import Program
 from absint.program.limits import Progress, Watch
-from absint.program.lowered import Lowered
-from absint.program.lowering_control import lower
+from absint.program.lowered import Call, Lowered
+from absint.program.lowering import Lowerer
 from absint.program.rules.lookup import Lookup
 from absint.result import Result
 from absint.shapes.analysis import Trace
@@ -194,7 +195,7 @@ def _analysed(
     table = options.table if options.table is not None else shipped()
     lookup = Lookup(table, plugins=options.plugins, schema_inference=options.schema_inference)
     with phase("lower"):
-        lowered = lower(
+        lowered = _lower(
             loaded,
             lookup,
             {"defaults": options.defaults, "names_as_declared": options.names_as_declared},
@@ -256,6 +257,32 @@ def _analysed(
 
         check_trust(result)
     return result
+
+
+def _lower(
+    loaded: Loaded,
+    lookup: Lookup,
+    reading: Mapping[str, bool],
+    *,
+    premises: bool = True,
+    semantics: Semantics = EITHER,
+    watch: Watch | None = None,
+) -> Lowered:
+    """Lower a model, so that `Lowered.lower` lowers others in the same way, without its limits. `reading` says how
+    inputs are read: `defaults` and `names_as_declared` of `absint.analyze`.
+
+    Raises ModelError as `Lowerer.run` does.
+    """
+    program = Program(premises=premises, semantics=semantics)
+    lowered = Lowerer(loaded, lookup, _control, program, reading, watch=watch).run()
+    lowered.lower = partial(_lower, lookup=lookup, reading=reading, premises=premises, semantics=semantics)
+    return lowered
+
+
+def _control(lowerer: Lowerer, call: Call) -> None:
+    from absint.program.lowering_control import lower_control  # few models need it
+
+    lower_control(lowerer, call)
 
 
 @uncollected

@@ -6,7 +6,7 @@
 
 From a model to a program:
 
-    lowering          walks the bodies; lowering_control lowers control flow, and whole models
+    lowering          walks the bodies; lowering_control lowers control flow
     lowered           Lowered, the program with the types that the author declares; bodies and calls under way
     sources           inputs and initialisers as nodes
     legality          names, imports and versions for which loaders refuse a model

@@ -135,7 +135,7 @@ class Lowered:
     trusted: tuple[Trusted, ...] = ()
     """The declarations that are taken on trust."""
     lower: Callable[[Loaded], Lowered] | None = None
-    """Lowers another model as this one was lowered, if `lowering_control.lower` lowered it."""
+    """Lowers another model as this one was lowered, if `absint.analyze` lowered it."""
 
     @cached_property
     def definitions(self) -> Mapping[Symbol, Dim]:

@@ -1,32 +1,26 @@
-"""Lowering of a model, and of its If, Loop, Scan and SequenceMap: their bodies between gates or heads, and joins or
-exits.
-"""
+"""Lowering of If, Loop, Scan and SequenceMap: their bodies between gates or heads, and joins or exits."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Collection, Sequence
 
 from absint.lattices.dtype import DType
 from absint.lattices.records import changed
 from absint.lattices.value import Tensor, Value
 from absint.model import schemas
 from absint.model.declared_types import read_type
-from absint.model.load import Loaded
 from absint.model.messages import GraphMessage
 from absint.model.protos import declared_rank, formals
 from absint.model.wire.kinds import GRAPH
 from absint.program import steps
 from absint.program.graph import Program
-from absint.program.limits import Watch
-from absint.program.lowered import Call, Lowered
+from absint.program.lowered import Call
 from absint.program.lowering import Lowerer
 from absint.program.nodes import Node, Operation
-from absint.program.rules.lookup import Lookup
 from absint.program.steps import Operand
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
-from absint.transfer.semantics import EITHER, ONNX, Semantics
+from absint.transfer.semantics import ONNX
 
 # Results of a loop's body that onnxruntime gives other elements than the body does.
 #
@@ -205,23 +199,3 @@ def _lower_body(
         lowerer.add_step(call, [*operands, *((head, at) for at in states), *results], leave(head))
 
     lowerer.body(body, call, "body", head, bindings, done)
-
-
-def lower(
-    loaded: Loaded,
-    lookup: Lookup,
-    reading: Mapping[str, bool],
-    *,
-    premises: bool = True,
-    semantics: Semantics = EITHER,
-    watch: Watch | None = None,
-) -> Lowered:
-    """Lower a model, so that `Lowered.lower` lowers others in the same way, without its limits. `reading` says how
-    inputs are read: `defaults` and `names_as_declared` of `absint.analyze`.
-
-    Raises ModelError as `Lowerer.run` does.
-    """
-    program = Program(premises=premises, semantics=semantics)
-    lowered = Lowerer(loaded, lookup, lower_control, program, reading, watch=watch).run()
-    lowered.lower = partial(lower, lookup=lookup, reading=reading, premises=premises, semantics=semantics)
-    return lowered
