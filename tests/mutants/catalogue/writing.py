@@ -35,8 +35,8 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "copy-takes-entries-in-turn",
         "entries of the metadata are compared place by place, though some were removed",
         "absint.model.differences",
-        "if kept == len(after) or key(after[kept]) != key(old):",
-        "if kept == len(after):",
+        "if kept == len(news) or key(news[kept]) != key(old):",
+        "if kept == len(news):",
         "module('absint.model.differences').differences"
         f"(*({PROTO}(metadata_props=[dict(key=k, value=k) for k in keys]) for keys in ('ab', 'b'))).removed",
         f"{SPLICING}::test_entries_that_are_removed_are_left_out",
