@@ -2,7 +2,7 @@
 
 `typing.NamedTuple` compiles each annotation of each class to see whether it may be a type, and `dataclasses` imports
 the parser of Python and compiles methods for each class. A type checker checks that better, and at the start of a
-process it would take as long as the analysis of a small model.
+process it would take as long as the analysis of a small model. A constructor is compiled when it is first called.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ def record(*, eq: bool = True, frozen: bool = True, kw_only: bool = False) -> Ca
         own = [name for name, kind in annotations.items() if "ClassVar" not in kind]
         inherited: tuple[str, ...] = getattr(made, "_record_fields", ())
         names = (*inherited, *(name for name in own if name not in inherited))
-        placed = (*getattr(made, "_record_places", ()), *(() if kw_only else own))
+        placed = tuple(dict.fromkeys((*getattr(made, "_record_places", ()), *(() if kw_only else own))))
         defaults = {name: getattr(made, name) for name in names if hasattr(made, name)}
         members: dict[str, Any] = {
-            "__init__": _initialiser(made.__name__, names, placed, defaults, getattr(made, "__post_init__", None)),
+            "__init__": _initialiser(made, names, placed, defaults),
             "__repr__": _shown,
             "__match_args__": placed,
             "_record_fields": names,
@@ -45,27 +45,23 @@ def record(*, eq: bool = True, frozen: bool = True, kw_only: bool = False) -> Ca
 
 
 def _initialiser(
-    title: str,
-    names: tuple[str, ...],
-    placed: tuple[str, ...],
-    defaults: Mapping[str, object],
-    after: Callable[[object], None] | None,
+    made: type, names: tuple[str, ...], placed: tuple[str, ...], defaults: Mapping[str, object]
 ) -> Callable[..., None]:
-    every = dict.fromkeys(names).keys()
+    """The constructor. It is compiled at its first call, since in most processes most classes have no object."""
 
     def initialise(self: object, *values: object, **named: object) -> None:
-        fields = self.__dict__
-        fields.update(defaults)
-        fields.update(zip(placed, values, strict=False))
-        fields.update(named)
-        given = placed[: len(values)]
-        if fields.keys() != every or len(values) > len(placed) or not named.keys().isdisjoint(given):
-            wrong = [name for name in named if name in given or name not in names]
-            missing = [name for name in names if name not in fields]
-            found = f"missing {', '.join(missing)}" if missing else f"unexpected {', '.join(wrong) or 'values'}"
-            raise TypeError(f"{title}: {found}")
-        if after is not None:
-            after(self)
+        given = {name: f"{name}=_defaults[{name!r}]" if name in defaults else name for name in names}
+        star = () if len(placed) == len(names) else ("*",)
+        parameters = ", ".join(("self", *map(given.pop, placed), *star, *given.values()))
+        body = ["_own = self.__dict__", *(f"_own[{name!r}] = {name}" for name in names)]
+        if hasattr(made, "__post_init__"):
+            body.append("self.__post_init__()")
+        scope: dict[str, Any] = {"_defaults": defaults}
+        exec(f"def __init__({parameters}): {'; '.join(body)}", scope)
+        compiled = scope["__init__"]
+        compiled.__qualname__ = made.__name__
+        type.__setattr__(made, "__init__", compiled)
+        compiled(self, *values, **named)
 
     return initialise
 

@@ -35,8 +35,10 @@ def outcome(rule: Rule, op: Op) -> tuple[tuple[Value, ...], str | None, str]:
                 break
     try:
         outputs = outputs_of(rule, rule.function(op), op)
-        if any(type(value) is Tensor and value.shape is BOTTOM_SHAPE for value in outputs):
-            outputs = _possible(op, outputs)
+        for value in outputs:
+            if type(value) is Tensor and value.shape is BOTTOM_SHAPE:
+                outputs = _possible(op, outputs)
+                break
     except RejectedError as error:
         rejected, refusal = str(error), error.code
         op.statements[Statement(FALSE, rejected, "required")] = None

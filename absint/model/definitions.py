@@ -27,7 +27,7 @@ def definition_texts(model: ModelMessage) -> dict[str, str]:
     replaces a text of the author.
     """
     found = _entry(model, KEY)
-    strange = found.keys() & _names_of_inputs(model)
+    strange = found.keys() & _names_of_inputs(model) if found else ()
     return {} if strange and not strange <= _entry(model, NAMES_KEY).keys() else found
 
 

@@ -214,7 +214,7 @@ def attribute_key(
 ) -> tuple[object, ...]:
     """Equal for instances whose attributes are equal byte for byte; large tensors count by type, dims and length."""
     if not family and op_type not in HOLDING:
-        return (op_type, family, outputs, *map(_serialised, attributes))
+        return (op_type, family, outputs, *map(serialised, attributes))
     return (op_type, family, outputs, *map(_attribute_key, attributes))
 
 
@@ -223,7 +223,7 @@ def outputs_key(outputs: Sequence[str]) -> Hashable:
     return len(outputs) if "" not in outputs else tuple(map(bool, outputs))
 
 
-_serialised: Final = methodcaller("SerializeToString")
+serialised: Final[Callable[[object], bytes]] = methodcaller("SerializeToString")
 HOLDING: Final = frozenset({"Constant", "If", "Loop", "Scan", "SequenceMap"})
 """Operators of ai.onnx with graphs, or tensors of any size, in their attributes."""
 

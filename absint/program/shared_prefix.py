@@ -9,7 +9,7 @@ is kept.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from itertools import count
 from math import prod
 from typing import TYPE_CHECKING, Final
@@ -18,7 +18,7 @@ from absint.lattices.contents import MAX_ELEMENTS
 from absint.lattices.limits import takes_shortcuts
 from absint.lattices.records import NamedTuple
 from absint.model.messages import AttributeMessage, NodeMessage
-from absint.model.protos import HOLDING, attribute_key
+from absint.model.protos import HOLDING, attribute_key, serialised
 from absint.model.wire.kinds import GRAPH, GRAPHS, TENSOR
 from absint.model.wire.read_nodes import Nodes as ReadNodes
 from absint.program.nodes import Operation, Versions
@@ -75,7 +75,7 @@ class SharedPrefix:
         earlier = _seen.get(self._key) if takes_shortcuts() and len(nodes) <= MAX_NODES else None
         self._earlier = earlier
         self._texts = tuple(_texts(nodes)) if earlier is _NOTHING else ()
-        self.copied = 0 if earlier is None else _common(earlier.texts, _texts(nodes))
+        self.copied = 0 if earlier is None else _common(earlier.texts, nodes)
         """The number of nodes that were copied."""
         if earlier is not None and self.copied:
             self._copy(earlier, self.copied)
@@ -137,30 +137,30 @@ def _until(node: int, defined: Sequence[Defined]) -> Sequence[Defined]:
     return defined[: bisect_left(defined, node, key=lambda item: item[1][0])]
 
 
-def _common(before: tuple[Hashable, ...], now: Iterator[Hashable]) -> int:
-    """The length of the longest common beginning."""
-    found = 0
-    for earlier, text in zip(before, now, strict=False):
-        if earlier != text:
-            break
-        found += 1
-    return found
-
-
-def _texts(nodes: Sequence[NodeMessage]) -> Iterator[Hashable]:
-    """For each node all that its lowering depends on; None for one with graphs, which no later one is equal to."""
+def _common(before: tuple[Hashable, ...], nodes: Sequence[NodeMessage]) -> int:
+    """The number of nodes in the longest beginning with these texts."""
     if isinstance(nodes, ReadNodes):
-        yield from nodes.texts()
-        return
-    for node in nodes[:]:
-        op_type = node.op_type
-        if not node.domain and (op_type not in HOLDING or (op_type == "Constant" and _is_small(node.attribute))):
-            yield node.SerializeToString()  # type: ignore[union-attr]  # those of `wire` are `ReadNodes`
-        elif any(attribute.type in (GRAPH, GRAPHS) for attribute in node.attribute):
-            yield None
-        else:
-            key = attribute_key(op_type, node.domain, len(node.output), node.attribute[:])
-            yield key, node.name, tuple(node.input), tuple(node.output), getattr(node, "overload", "")
+        texts: Iterable[Hashable] = nodes.texts()
+    else:  # a node with the same bytes as one whose text they are has that text: it is not looked at
+        pairs = zip(before, nodes[:], strict=False)
+        texts = (serialised(node) if type(earlier) is bytes else _text(node) for earlier, node in pairs)
+    both = enumerate(zip(before, texts, strict=False))
+    return next((at for at, (earlier, text) in both if earlier != text), min(len(before), len(nodes)))
+
+
+def _texts(nodes: Sequence[NodeMessage]) -> Sequence[Hashable]:
+    """For each node all that its lowering depends on; None for one with graphs, which no later one is equal to."""
+    return nodes.texts() if isinstance(nodes, ReadNodes) else list(map(_text, nodes[:]))
+
+
+def _text(node: NodeMessage) -> Hashable:
+    op_type = node.op_type
+    if not node.domain and (op_type not in HOLDING or (op_type == "Constant" and _is_small(node.attribute))):
+        return serialised(node)
+    if any(attribute.type in (GRAPH, GRAPHS) for attribute in node.attribute):
+        return None
+    key = attribute_key(op_type, node.domain, len(node.output), node.attribute[:])
+    return key, node.name, tuple(node.input), tuple(node.output), getattr(node, "overload", "")
 
 
 def _is_small(attributes: Sequence[AttributeMessage]) -> bool:

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from absint.lattices.dtype import UNDEFINED, DType
 from absint.lattices.logic.facts import NO_FACTS, Facts
 from absint.lattices.shape import Shape
+from absint.lattices.shape_choice import ShapeChoice
 from absint.lattices.terms.intern import remembered
 from absint.lattices.value import BOTTOM, TOP, Tensor, Value
 from absint.model import schemas
@@ -26,7 +27,7 @@ from absint.program.folded import Body
 from absint.program.limits import RULE_FAILED, UNFINISHED, WITHOUT_RULE
 from absint.program.nodes import Callee, Node, Operation
 from absint.shapes.calls import summary_of
-from absint.shapes.cases import by_cases, is_chosen
+from absint.shapes.cases import by_cases
 from absint.shapes.evaluation import EXACT, evaluated
 from absint.shapes.interpretation import Calls, Interpretation
 from absint.shapes.readability import is_final, is_readable, readable
@@ -107,7 +108,7 @@ def ruled(
     else:
         with run.timings.rule(operation.operator):
             summary = _checked(run, node, operation, inputs, facts, bounds)
-    if PossibleFailure(UNFINISHED) in summary.possible_failures:
+    if summary.possible_failures and PossibleFailure(UNFINISHED) in summary.possible_failures:
         run.cut[node] = None
     elif node not in run.crashes and not bounds:  # a failure may be due to the process: it is not kept
         run.remember(operation, inputs, under, summary)
@@ -120,8 +121,9 @@ def _checked(
     """Run the rules of the operation and of its other version, for each case of inputs whose shape sizes choose, and
     check their results against the types.
     """
-    if any(map(is_chosen, inputs)):
-        return by_cases(inputs, facts, lambda own, known: _checked(run, node, operation, own, known, bounds))
+    for value in inputs:
+        if type(value) is Tensor and type(value.shape) is ShapeChoice:
+            return by_cases(inputs, facts, lambda own, known: _checked(run, node, operation, own, known, bounds))
     summary = _typed(run, node, operation, inputs, facts, bounds)
     if operation.other is None:
         return summary

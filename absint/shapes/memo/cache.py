@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from math import prod
-from typing import Final, cast
+from typing import Final
 from weakref import WeakKeyDictionary
 
 from absint.lattices.contents import MAX_ELEMENTS, Contents, Element, element_symbols, replace_in
@@ -184,8 +184,8 @@ class Reuse:
             or any(self._relation(failure.unless) is not TRUE for failure in summary.possible_failures)
         ):
             return None
-        outputs = tuple(map(self._value, summary.outputs))
-        if None in outputs:
+        outputs = tuple([value for value in map(self._value, summary.outputs) if value is not None])
+        if len(outputs) < len(summary.outputs):
             return None
         statements = []
         for statement in summary.statements:
@@ -195,7 +195,7 @@ class Reuse:
             if relation is not TRUE:
                 is_same = relation is statement.relation
                 statements.append(statement if is_same else Statement(relation, statement.reason, statement.role))
-        return RuleSummary(cast(State, outputs), (), tuple(statements), conditional=summary.conditional)
+        return RuleSummary(outputs, (), tuple(statements), conditional=summary.conditional)
 
     def _value(self, value: Value) -> Value | None:
         if value not in self._values:
