@@ -141,9 +141,9 @@ def _common(before: tuple[Hashable, ...], nodes: Sequence[NodeMessage]) -> int:
     """The number of nodes in the longest beginning with these texts."""
     if isinstance(nodes, ReadNodes):
         texts: Iterable[Hashable] = nodes.texts()
-    else:  # a node with the same bytes as one whose text they are has that text: it is not looked at
+    else:  # equal bytes are equal texts; but what may hold large tensors is not serialised unseen
         pairs = zip(before, nodes[:], strict=False)
-        texts = (serialised(node) if type(earlier) is bytes else _text(node) for earlier, node in pairs)
+        texts = (serialised(n) if type(old) is bytes and n.op_type not in HOLDING else _text(n) for old, n in pairs)
     both = enumerate(zip(before, texts, strict=False))
     return next((at for at, (earlier, text) in both if earlier != text), min(len(before), len(nodes)))
 
