@@ -233,6 +233,7 @@ LAYERS: Final = [
     _layer("N C H", "M D 2", scale="1"),
     _layer("N C H W", "M D K 2", kernel_shape=[3, 2], dilations=[2, 1]),
     _layer("N C H", "M D 3", kernel_shape=[3]),
+    _layer("N C H", "M D 3", strides=[2, 3], dilations=[2, 1], pads=[1, 2, 3]),
 ]
 
 

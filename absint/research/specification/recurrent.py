@@ -33,6 +33,7 @@ def _grid(operator: str) -> list[Instance]:
         layer("T B I", f"D {rows} I", f"E {rows} 4", direction="bidirectional"),
         layer("T B I", f"2 {rows} I", f"2 {rows} 4", None, None, "D C H", direction="bidirectional"),
         layer("T B I", w, r, None, "int32=1: S", "1 C 4"),
+        layer("T B I", w, r, direction="other"),
         layer("B T I", w, r, None, "int32=1: S", "C 1 4", layout=1, first=14),
     ]
     if operator == "LSTM":
@@ -48,7 +49,9 @@ def recurrent(node: Node) -> list[Output]:
     """Y (time, directions, batch, hidden), and the last states (directions, batch, hidden)."""
     x = node.input(0)
     gates, hidden = GATES[node.operator], node.integer("hidden_size")
-    directions = 2 if node.text("direction") == "bidirectional" else 1
+    way = node.text("direction", "forward")
+    node.demand(way in ("forward", "reverse", "bidirectional"), "the direction must be one of three")
+    directions = 2 if way == "bidirectional" else 1
     names = node.attributes.get("activations")
     if isinstance(names, Sequence):
         node.demand(len(names) == directions * ACTIVATIONS[node.operator], "there must be an activation for each gate")
