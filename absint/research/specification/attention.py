@@ -163,7 +163,9 @@ def groups(node: Node) -> list[Output]:
     "RotaryEmbedding",
     first=23,
     grid=[
+        at("B H S 3", "P 1", "P 1", "int64=0: B S"),
         at("B H S 4", "P 2", "Q 2", "int64=0: B S"),
+        at("B H S E", "P 2", "P 2", "int64=0: B S", rotary_embedding_dim=4),
         at("B H S 4", "P A", "P A", "int64=0: C T"),
         at("B H S 4", "B S 2", "B S 2"),
         at("B H S 8", "C T A", "C T A", rotary_embedding_dim=4),
@@ -171,8 +173,7 @@ def groups(node: Node) -> list[Output]:
         at("B S 8", "P 2", "P 2", "int64=0: B S", num_heads=2),
         at("B S", "P 2", "P 2"),
         *[at("B S 8", "P 2", "P 2", "int64=0: B S"), at("B S E", "P A", "P A", "int64=0: B S", num_heads=2)],
-        *[at("B H S E", "P 2", "P 2", "int64=0: B S", rotary_embedding_dim=4), at("B H S 4", "P 2", "P 2")],
-        at("B H S 3", "P 1", "P 1", "int64=0: B S"),
+        at("B H S 4", "P 2", "P 2"),
     ],
 )
 def rotary_embedding(node: Node) -> Output:

@@ -165,9 +165,9 @@ def pool_of_regions(node: Node) -> Output:
 @specifies(
     "RoiAlign",
     grid=[
+        at("N C H W", "R 4", "int64=0: R", output_width=-1),
         at("N C H W", "R 4", "int64=0: S", output_height=2, output_width=3),
         at("N C H W", "R K", "int64=0: S"),
-        at("N C H W", "R 4", "int64=0: R", output_width=-1),
     ],
 )
 def align_regions(node: Node) -> Output:
@@ -214,8 +214,9 @@ def crop_or_pad(node: Node) -> Output:
 @specifies(
     "GridSample",
     grid=[
-        *[at("N C H W", "M I J 2"), at("N C H W", "M I J K"), at("N C H", "M I 1"), at("N C H W", "M I 2")],
-        *[at("N C", "M 0"), at("N C H W", "M I J 2", mode="other"), at("N C H W", "M I J 2", padding_mode="other")],
+        *[at("N C H W", "M I J 2", mode="other"), at("N C H W", "M I J 2", padding_mode="other")],
+        *[at("N C H W", "M I J 2"), at("N C H W", "M I J K")],
+        *[at("N C H", "M I 1"), at("N C H W", "M I 2"), at("N C", "M 0")],
     ],
 )
 def sample_grid(node: Node) -> Output:

@@ -157,9 +157,9 @@ def scatter_nd(node: Node) -> Output:
     "TopK",
     first=10,
     grid=[
+        at("N C", "= 3 4", outputs=2),
         *[at("N C", "= 3", outputs=2, axis=1), at("N C", "= k", outputs=2), at("N", "= k", outputs=2, axis=0)],
-        at("N C", "= k-1", outputs=2),
-        *[at("N C", "= 3 4", outputs=2), at("N C", ". 3", outputs=2), at("N C", "1x1= 3", outputs=2)],
+        *[at("N C", "= k-1", outputs=2), at("N C", ". 3", outputs=2), at("N C", "1x1= 3", outputs=2)],
     ],
 )
 def top_k(node: Node) -> list[Output]:
@@ -222,9 +222,16 @@ def reverse_sequence(node: Node) -> Output:
 
 @specifies(
     "TensorScatter",
-    grid=[at("B M D", "C L E"), at("B H M D", "C K L E", axis=-2), at("B M D", "B L D", "int64=0: C", axis=1)]
-    + [at("B M", "C L", axis=axis) for axis in (-2, -1)]
-    + [at("B M D", "B L"), at("B M D", "B L D", "int64=0: C E"), at("B M D", "B L D", mode="other")],
+    grid=[
+        at("B M D", "B L D", mode="other"),
+        *[at("B M D", "C L E"), at("B H M D", "C K L E", axis=-2), at("B M D", "B L D", "int64=0: C", axis=1)],
+        *[
+            at("B M", "C L", axis=-2),
+            at("B M", "C L", axis=-1),
+            at("B M D", "B L"),
+            at("B M D", "B L D", "int64=0: C E"),
+        ],
+    ],
 )
 def tensor_scatter(node: Node) -> Output:
     """The shape of the cache, into which the update is written along the axis."""

@@ -26,6 +26,7 @@ def _grid(operator: str) -> list[Instance]:
     rows = 4 * gates
     w, r = f"1 {rows} I", f"1 {rows} 4"
     found = [
+        layer("T B I", w, r, direction="other"),
         layer("T B I", f"D {rows} J", f"E {rows} 4"),
         layer("T B I", "1 G I", "1 K H", hidden_size=2),
         layer("T B I", w, r, f"D {2 * rows}", direction="reverse"),
@@ -33,7 +34,6 @@ def _grid(operator: str) -> list[Instance]:
         layer("T B I", f"D {rows} I", f"E {rows} 4", direction="bidirectional"),
         layer("T B I", f"2 {rows} I", f"2 {rows} 4", None, None, "D C H", direction="bidirectional"),
         layer("T B I", w, r, None, "int32=1: S", "1 C 4"),
-        layer("T B I", w, r, direction="other"),
         layer("B T I", w, r, None, "int32=1: S", "C 1 4", layout=1, first=14),
     ]
     if operator == "LSTM":

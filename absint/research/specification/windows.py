@@ -147,12 +147,12 @@ def sliding(node: Node, weight: int = 1, bias: int = 2, *, divides_towards_0: bo
 @specifies(
     "ConvInteger",
     grid=[
+        at("uint8: N C H", "uint8: M D 3", strides=[2, 3], dilations=[2, 1], pads=[1, 2, 3]),
         at("uint8: N C H", "uint8: M D K"),
         at("uint8: N C H W", "uint8: M D 3 3", strides=[2, 1], pads=[1, 1, 0, 2]),
         at("uint8: N C H W", "uint8: M D 3 2", kernel_shape=[3, 2], dilations=[1, 2]),
         at("uint8: N C H", "uint8: M D K", kernel_shape=[3], dilations=[2], pads=[1, 1], strides=[3]),
         at("uint8: N C H", "uint8: M D K", "uint8:", "uint8:"),
-        at("uint8: N C H", "uint8: M D 3", strides=[2, 3], dilations=[2, 1], pads=[1, 2, 3]),
     ],
 )
 def on_integers(node: Node) -> Output:
@@ -175,13 +175,13 @@ def _covering(node: Node, size: Term, kernel: Term, stride: int) -> Defined:
     "DeformConv",
     first=19,
     grid=[
+        at("N C H W", "M D 2 2", "N 8 I J", strides=[2, 2, 1]),
         at("N C H W", "M D 3 3", "P 18 I J"),
         at("N C H W", "M D 3 2", "N 12 I J", "B", strides=[2, 1], pads=[1, 0, 2, 1]),
         at("N C H W", "M D 2 2", "N 8 I J", "M", "N 4 I J", group=2),
         at("N C H W", "M D K 2", "N O I J", None, "N P I J", offset_group=2),
         at("N C H W", "M D 2 2", "N 8 I J", kernel_shape=[2, 2], dilations=[2, 1]),
         at("N C H W", "M D K 2", "N 8 I J", kernel_shape=[2, 2], dilations=[1, 3], strides=[2, 2]),
-        at("N C H W", "M D 2 2", "N 8 I J", strides=[2, 2, 1]),
     ],
 )
 def deformed_convolution(node: Node) -> Output:
@@ -216,6 +216,7 @@ def deformed_convolution(node: Node) -> Output:
 
 
 POOLS: Final = [
+    *[at("N C H", kernel_shape=[2], strides=[2, 1], first=2), at("N C H W", kernel_shape=[2, 2], pads=[1, 1])],
     at("N C H", kernel_shape=[3]),
     at("N C H W", kernel_shape=[3, 2], strides=[2, 3], pads=[1, 0, 1, 1]),
     at("N C H", kernel_shape=[2], auto_pad="VALID", strides=[2]),
@@ -231,8 +232,6 @@ POOLS: Final = [
     at("N+1 C+1 H", kernel_shape=[3], strides=[2]),
     at("N C", kernel_shape=[2]),
     at("N C H", kernel_shape=[2, 2]),
-    at("N C H", kernel_shape=[2], strides=[2, 1]),
-    at("N C H W", kernel_shape=[2, 2], pads=[1, 1]),
 ]
 
 CEILED: Final = [
