@@ -29,7 +29,7 @@ from absint.transfer.semantics import ONNX
 
 SAME = ("SAME_UPPER", "SAME_LOWER")
 
-CONVOLUTIONS = ("Conv", "ConvInteger", "QLinearConv")
+CONVOLUTIONS = ("Conv", "ConvInteger", "FusedConv", "QLinearConv")
 """Operators whose kernels read the attributes of a window alike."""
 
 

@@ -51,9 +51,12 @@ KNOWN: Final = (
     Known(
         ".*",
         "index is out of range|Invalid sequence length|divide by zero|Out of range value in index|out of data bounds"
-        "|must be in the range|exceeds max_sequence_length|size input must be greater",
+        "|must be in the range|exceeds max_sequence_length|size input must be greater|invalid index found"
+        r"|Unknown Category and zeros = 0|is out of range \[",
         "values of the inputs",
     ),
+    Known("RoiAlign", "Integer overflow", "regions that are too large"),
+    Known("Reshape", "Product cannot be 0 in combination with -1", "a constant target; it runs one that is fed"),
     Known(
         "TreeEnsemble.*|SVM.*|Linear.*|TfIdfVectorizer|LabelEncoder|Scaler",
         "Exception during initialization",

@@ -58,6 +58,7 @@ MISSING: Final = (
     "not a registered",
     "Could not find an implementation",
     "Batchwise recurrent operations",
+    "does not support double yet",
     "unexpected keyword argument",
     "positional arguments",
     "Subgraph must have the shape set",

@@ -140,9 +140,9 @@ class Reading(Node):
     def read(self) -> set[int]:
         return set()
 
-    def elements(self, index: int) -> tuple[Term, ...] | None:
+    def elements(self, index: int, *ranks: int) -> tuple[Term, ...] | None:
         self.read.add(index)
-        return super().elements(index)
+        return super().elements(index, *ranks)
 
 
 def meaning(

@@ -6,7 +6,19 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from absint.research.specification.formulas import Int, Term, both, either, equal, largest, term
+from absint.research.specification.formulas import (
+    FALSE,
+    TRUE,
+    Int,
+    Term,
+    both,
+    either,
+    equal,
+    implies,
+    largest,
+    product,
+    term,
+)
 from absint.research.specification.node import Attribute, Input, Node, Output, tensor
 from absint.research.specification.specs import MICROSOFT, at, specifies
 
@@ -151,15 +163,47 @@ def groups(node: Node) -> list[Output]:
     "RotaryEmbedding",
     first=23,
     grid=[
+        at("B H S 3", "P 1", "P 1", "int64=0: B S"),
         at("B H S 4", "P 2", "Q 2", "int64=0: B S"),
+        at("B H S E", "P 2", "P 2", "int64=0: B S", rotary_embedding_dim=4),
         at("B H S 4", "P A", "P A", "int64=0: C T"),
         at("B H S 4", "B S 2", "B S 2"),
         at("B H S 8", "C T A", "C T A", rotary_embedding_dim=4),
         at("B H S 4", "C T A", "D U E"),
         at("B S 8", "P 2", "P 2", "int64=0: B S", num_heads=2),
         at("B S", "P 2", "P 2"),
+        *[at("B S 8", "P 2", "P 2", "int64=0: B S"), at("B S E", "P A", "P A", "int64=0: B S", num_heads=2)],
+        at("B H S 4", "P 2", "P 2"),
     ],
 )
+def rotary_embedding(node: Node) -> Output:
+    """The shape of X, whose pairs of features turn."""
+    x, places, heads, part = node.input(0), node.optional(3), *_heads_and_part(node)
+    rows, size = node.input(1).dims[:1] if places is not None else (x.dims[0], x.dims[-2]), x.dims[-1]
+    if x.rank == 3:
+        node.demand(heads >= 1, "an X of rank 3 needs the number of heads")
+        node.requires(equal(size % heads, 0), "the heads must share the last axis")
+        size = size // heads
+    turned = term(part) if part else size
+    node.requires(turned <= size, "no more than a head may turn")
+    node.requires(equal(turned % 2, 0), "features must turn in pairs", unless=TRUE)
+    angles = [*rows, turned // 2]
+    node.fit({1: angles, 2: angles, 3: (x.dims[0], x.dims[-2])}, "angles and positions must fit X")
+    if places is not None:
+        node.limits(x.dims[-2] <= rows[0], "onnxruntime needs as many angles as steps")
+    return tensor(x.dims)
+
+
+def _heads_and_part(node: Node) -> tuple[int, int]:
+    """The number of heads, and of the features of a head that turn; 0 where it is not said."""
+    heads, part = node.integer("num_heads"), node.integer("rotary_embedding_dim")
+    node.demand(node.input(0).rank in (3, 4), "X must have rank 3 or 4")
+    node.demand(part >= 0, "the number of features that turn must not be negative")
+    if heads < 0:
+        node.limits(FALSE, "onnxruntime needs a number of heads that is not negative", is_certain=True)
+    return heads, part
+
+
 @specifies(
     "RotaryEmbedding",
     domain=MICROSOFT,
@@ -167,32 +211,36 @@ def groups(node: Node) -> list[Output]:
         at("B S 8", "int64=0: C T", "P 4", "Q 4"),
         at("B H S 4", "int64=0: B S", "P 2", "P 2"),
         at("B S 8", "int64=0: K", "P 4", "P 4"),
+        at("B S 8", "int64=0: B S", "P A", "P A"),
+        at("B S E", "int64=0: B S", "P 2", "P 2", num_heads=2),
+        at("B H S 6", "int64=0: B S", "P A", "P A", num_heads=2, rotary_embedding_dim=4),
+        at("B H S 6", "int64=0: B S", "P 2", "P 2", rotary_embedding_dim=4),
     ],
 )
-def rotary_embedding(node: Node) -> Output:
-    """The shape of X, whose pairs of features turn."""
-    x = node.input(0)
-    node.demand(x.rank in (3, 4), "X must have rank 3 or 4")
-    angles = [node.input(place) for place in ((1, 2) if not _is_microsoft(node) else (2, 3))]
-    node.agree(angles[0].dims, angles[1].dims, "cosines and sines must have one shape")
-    places = node.optional(1) if _is_microsoft(node) else node.optional(3)
-    if _is_microsoft(node):
-        node.requires(x.dims[-2] <= angles[0].dims[0], "there must be an angle for each position")
-        assert places is not None
-        if places.rank == 1:
-            node.requires(equal(places.dims[0], 1), "a vector of positions must hold the first one")
-    elif places is not None:
-        node.limits(x.dims[-2] <= angles[0].dims[0], "onnxruntime needs as many angles as steps")
-    if places is not None and places.rank == 2:
-        node.agree(places.dims, (x.dims[0], x.dims[-2]), "there must be a position for each step")
-    if _is_microsoft(node):
-        node.needs_elements(x.dims, "onnxruntime needs an X that is not empty")
+def turned_by_positions(node: Node) -> Output:
+    """As ONNX's operator of this name; a vector of positions holds the first one alone."""
+    x, places, angles, (heads, part) = node.input(0), node.input(1), node.input(2), _heads_and_part(node)
+    node.demand(heads >= 1 or not part, "some of the features turn of a number of heads")
+    node.demand(angles.rank == 2, "there must be an angle for each position and pair")
+    node.fit({3: angles.dims}, "cosines and sines must have one shape")
+    (rows, pairs), features = angles.dims, x.dims[-1]
+    node.requires(x.dims[-2] <= rows, "there must be an angle for each position")
+    if places.rank <= 1:
+        node.requires(equal(product(places.dims), 1), "a vector of positions must hold the first one")
     else:
-        head = x.dims[-1] if x.rank == 4 else x.dims[-1] // node.integer("num_heads")
-        turned = node.integer("rotary_embedding_dim", 0) or head
-        node.limits(term(turned) <= term(head), "onnxruntime turns no more than a head")
-        sizes = [term(turned) // 2, *([] if places is not None else [x.dims[-2], x.dims[0]])]
-        node.agree(reversed(angles[0].dims), sizes, "there must be an angle for each pair", strict=False)
+        node.fit({1: (x.dims[0], x.dims[-2])}, "there must be a position for each step")
+    node.needs_elements(x.dims, "onnxruntime needs an X that is not empty")
+    if x.rank == 3 and not heads:
+        whole = implies(pairs >= 1, equal(Term("%", (features, pairs * 2)), 0))
+        node.requires(whole, "X must divide into heads of the angles")
+        node.requires(either(pairs >= 1, equal(product(x.dims), 0)), "heads must not be empty")
+        return tensor(x.dims)
+    if x.rank == 3:
+        node.requires(equal(features % heads, 0), "the heads must share the last axis")
+    size = features // heads if x.rank == 3 else features
+    node.requires(size >= part, "no more than a head may turn")
+    fits = [equal(features, 0), equal(pairs, size // 2), *([equal(pairs, part // 2)] if part else [])]
+    node.requires(either(*fits), "each pair of features must have an angle")
     return tensor(x.dims)
 
 
@@ -203,6 +251,8 @@ def rotary_embedding(node: Node) -> Output:
         at("B S 16", "int64=0: 3 C T", "P 4", "Q 4", mrope_section=[2, 1, 1], num_heads=2),
         at("B H S 8", "int64=0: 3 B S", "P 4", "P 4", mrope_section=[2, 1, 1], num_heads=3),
         at("B S 16", "int64=0: K B S", "P 4", "P 4", mrope_section=[2, 1, 1], num_heads=2),
+        at("B H S E", "int64=0: 3 B S", "P A", "P A", mrope_section=[2, 1, 1], rotary_embedding_dim=8, num_heads=2),
+        at("B H S E", "int64=0: 3 B S", "P A", "P A", mrope_section=[2, 0, 1]),
     ],
 )
 def of_sections(node: Node) -> Output:
@@ -211,8 +261,15 @@ def of_sections(node: Node) -> Output:
     node.demand(x.rank in (3, 4) and places.rank == 3, "X must have rank 3 or 4, and positions rank 3")
     steps = (x.dims[0], x.dims[-2])
     node.agree(places.dims, (term(3), *steps), "there must be three positions for each step")
-    return node.through(rotary_embedding, "RotaryEmbedding", 1, [x, Input(steps), cosines, sines])[0]
-
-
-def _is_microsoft(node: Node) -> bool:
-    return node.version < 23
+    heads, part = node.integer("num_heads"), node.integer("rotary_embedding_dim")
+    size = x.dims[-1] // heads if x.rank == 3 and heads else x.dims[-1]
+    if x.rank == 4 or heads:
+        turned = term(part) if part else size
+        node.requires(equal(cosines.dims[-1], turned // 2), "each pair of features must have an angle")
+        whole = both(turned >= 1, equal(turned % 2, 0))
+        node.requires(either(whole, equal(product(x.dims), 0)), "features must turn in pairs")
+    sections = node.integers("mrope_section") or []
+    node.demand(len(sections) == 3 and min(sections) >= 0, "there must be three sections")
+    node.demand(node.integer("mrope_layout") in (0, 1), "the layout must be one of two")
+    node.requires(equal(cosines.dims[-1], sum(sections)), "the sections must count the angles of a position")
+    return node.through(turned_by_positions, "RotaryEmbedding", 1, [x, Input(steps), cosines, sines])[0]

@@ -225,6 +225,7 @@ def _layer(x: str, w: str, *bias: str, scale: str = "", **attributes: Attribute)
 
 
 LAYERS: Final = [
+    _layer("N C H", "M D 3", strides=[2, 3], dilations=[2, 1], pads=[1, 2, 3]),
     _layer("N C H", "M D K"),
     _layer("N C H W", "M D 3 2", "B", strides=[2, 1], pads=[1, 0, 1, 2]),
     _layer("N C H", "M D 3", dilations=[2], group=2),

@@ -16,7 +16,6 @@ from absint.research.specification.windows import CONVOLUTIONS, sliding
 @specifies("Gelu QuickGelu", domain=MICROSOFT, grid=[at("N C"), at(""), at("N C H W")])
 @specifies("SampleOp", domain=MICROSOFT, grid=[at("N C"), at("")])
 @specifies("MurmurHash3", domain=MICROSOFT, grid=[at("int32: N C"), at("int32: N")])
-@specifies("Trilu", domain=MICROSOFT, grid=[at("N M"), at("B N M", upper=0)])
 def like(node: Node) -> Output:
     """The shape of the input."""
     return tensor(node.input(0).dims)

@@ -19,7 +19,7 @@ from absint.research.specification.formulas import (
 )
 from absint.research.specification.layout import number
 from absint.research.specification.node import Held, Input, Node, Output, tensor
-from absint.research.specification.specs import at, specifies
+from absint.research.specification.specs import MICROSOFT, at, specifies
 
 TENSORS = [
     at(value=Held("int64", (3,), (4, 0, -2))),
@@ -59,10 +59,11 @@ def constant(node: Node) -> Output:
     return tensor([], [term(value)] if isinstance(value, int) else None)
 
 
-@specifies("ConstantOfShape", grid=[at("= n 3"), at("="), at("= n m"), at("= 2 -1"), at("= n-1 m")])
+@specifies("ConstantOfShape", grid=[at(f"= {n}") for n in ("n 3", "", "n m", "2 -1", "n-1 m")] + [at(". n")])
 def constant_of_shape(node: Node) -> Output:
     """The sizes that the input lists."""
     sizes = node.elements(0) or ()
+    node.demand(node.input(0).rank >= 1, "the sizes must be a vector")
     for size in sizes:
         node.requires(size >= 0, "a size must not be negative")
     return tensor(sizes)
@@ -84,6 +85,19 @@ def like(node: Node) -> Output:
     x = node.input(0)
     if node.operator == "EyeLike":
         node.demand(x.rank == 2, "the input must be a matrix")
+    return tensor(x.dims)
+
+
+TRIANGLES = [at("N M"), at("B N M", upper=0), at("N"), at("N M", ". 0"), at("N M", "int64: K")]
+
+
+@specifies("Trilu", grid=TRIANGLES)
+@specifies("Trilu", domain=MICROSOFT, grid=TRIANGLES)
+def trilu(node: Node) -> Output:
+    """The shape of the input, which has matrices."""
+    x = node.input(0)
+    node.demand(x.rank >= 2, "the input must have matrices")
+    node.has_one_value(1, "onnxruntime needs one diagonal")
     return tensor(x.dims)
 
 
@@ -124,12 +138,12 @@ def multinomial(node: Node) -> Output:
         at(". a", ". b", ". 2"),
         at(". a", ". b", ". -3"),
         at(". 3", ". n", ". 5"),
-        at(". 3", ". n", ". d"),
+        *[at(". 3", ". n", ". d"), at("= 3", ". n", ". 5"), at(". 3", "1x1= 4", ". 5")],
     ],
 )
 def numbers_in_range(node: Node) -> Output:
     """The numbers start, start + delta, ... before limit."""
-    (start,), (limit,), (step,) = (node.elements(place) or () for place in range(3))
+    (start,), (limit,), (step,) = (node.elements(place, 0, 1) or () for place in range(3))
     delta = number(step)
     node.requires(negated(equal(step, 0)), "delta must not be 0")
 
@@ -154,7 +168,11 @@ def window_function(node: Node) -> Output:
 
 
 @specifies("QuantizeLinear", grid=[at("N C", "", "uint8:"), at("N C", "")])
-@specifies("QuantizeLinear", first=13, grid=[at("N C", "", "uint8:"), at("N C H", "K", "uint8: L", axis=1)])
+@specifies(
+    "QuantizeLinear",
+    first=13,
+    grid=[at("N C", "", "uint8:"), at("N C H", "K", "uint8: L", axis=1), at("N C", "", "uint8: L", last=27)],
+)
 @specifies(
     "QuantizeLinear",
     first=21,
@@ -177,7 +195,10 @@ def window_function(node: Node) -> Output:
 @specifies(
     "DequantizeLinear",
     first=13,
-    grid=[at("uint8: N C", ""), at("uint8: N C", "K", "uint8:", last=27), at("uint8: N C H", "K", "uint8: L", axis=1)],
+    grid=[
+        *[at("uint8: N C", ""), at("uint8: N C", "K", "uint8:", last=27), at("uint8: N C H", "K", "uint8: L", axis=1)],
+        at("uint8: N C", "", "uint8: L", last=27),
+    ],
 )
 def quantise(node: Node) -> Output:
     """The shape of x; a vector of scales has one for each place along the axis."""
@@ -189,11 +210,12 @@ def quantise(node: Node) -> Output:
         _blocked(node, x, [scale] if zero is None else [scale, zero], block)
     else:
         node.demand(scale.rank <= 1, "scales must be one, or a vector")
-    if not block and scale.rank == 1:
-        alike = [found for found in (scale, zero) if found is not None and found.rank == 1]
+    alike = [found for found in (scale, zero) if found is not None and found.rank]
+    if not block and alike:
+        node.demand(all(found.rank == 1 for found in alike), "zeros must be one, or a vector")
         single = both(*[equal(found.dims[0], 1) for found in alike])
-        if zero is not None and not zero.rank:
-            node.requires(single, "a scalar zero needs a single scale")
+        if zero is not None and zero.rank != scale.rank:
+            node.requires(single, "a scalar beside a vector needs a single value")
         axis = node.axis(node.integer("axis", 1), x.rank, unless=single)
         if not x.dims:
             return tensor([])

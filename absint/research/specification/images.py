@@ -24,7 +24,7 @@ from absint.research.specification.formulas import (
 from absint.research.specification.layout import numbers
 from absint.research.specification.node import Node, Output, tensor
 from absint.research.specification.specs import MICROSOFT, at, specifies
-from absint.research.specification.windows import demand_windows
+from absint.research.specification.windows import demand_windows, require_kernel
 
 
 @specifies(
@@ -46,6 +46,8 @@ from absint.research.specification.windows import demand_windows
         at("N C H", "D M K", kernel_shape=[3]),
         at("N C H W", "D M 2 3", kernel_shape=[2, 3], strides=[2, 1]),
         at("N C H", "D M 3", auto_pad="VALID", pads=[1, 1]),
+        *[at("N C H", "D M 3", strides=[3, 3]), at("N C H", "D M 3", kernel_shape=[3, 3])],
+        at("N C H", "D M 3", output_padding=[0, 0]),
         at("N 6 H", "6 M 3", "B", group=3, strides=[3], dilations=[2], output_padding=[2]),
     ],
 )
@@ -71,8 +73,7 @@ def transposed_convolution(node: Node) -> Output:
     node.demand(min(wanted or [1]) >= 1, "the output must have an element")
     mode, sizes = node.text("auto_pad", "NOTSET"), list[Int]()
     node.demand(mode == "NOTSET" or not node.integers("pads"), "pads and auto_pad exclude each other")
-    for given, kernel in zip(node.integers("kernel_shape") or (), w.dims[2:], strict=False):
-        node.requires(equal(kernel, given), "kernel_shape must be the shape of the kernel")
+    require_kernel(node, w.dims[2:])
     for axis in range(axes):
         size, kernel = x.dims[2 + axis], w.dims[2 + axis]
         span = dilations[axis] * (kernel - 1) + 1
@@ -123,11 +124,12 @@ def padded_by_an_input(node: Node) -> Output:
         at("N C L", "= h", "= 3", strides=[2], pads=[1, 2]),
         at("N C L", "= 2 5", "= 3 1"),
         at("N C L", "= 5 h", "= 2 2", dilations=[2, 3]),
+        *[at("N C L", ". 5", "= 2"), at("N C L", "= 5", "1x1= 2"), at("N C L", "= 5", "= 2", strides=[1, 1])],
     ],
 )
 def columns_to_image(node: Node) -> Output:
     """Columns (N, C * block, positions) into an image (N, C, sizes...)."""
-    x, image, block = node.input(0), node.elements(1) or (), numbers(node.elements(2))
+    x, image, block = node.input(0), node.elements(1, 1) or (), numbers(node.elements(2, 1))
     axes = len(image)
     strides = node.integers("strides") or [1] * axes
     dilations = node.integers("dilations") or [1] * axes
@@ -163,6 +165,7 @@ def pool_of_regions(node: Node) -> Output:
 @specifies(
     "RoiAlign",
     grid=[
+        at("N C H W", "R 4", "int64=0: R", output_width=-1),
         at("N C H W", "R 4", "int64=0: S", output_height=2, output_width=3),
         at("N C H W", "R K", "int64=0: S"),
     ],
@@ -170,13 +173,21 @@ def pool_of_regions(node: Node) -> Output:
 def align_regions(node: Node) -> Output:
     """(regions, C, output_height, output_width)."""
     x, regions, batch = node.input(0), node.input(1), node.input(2)
+    sizes = [node.integer("output_height", 1), node.integer("output_width", 1)]
+    node.demand(x.rank >= 4 and regions.rank == 2 and batch.rank == 1, "the inputs must have rank 4, 2 and 1")
+    if x.rank > 4:
+        raise LookupError("onnxruntime ignores further axes")
+    node.demand(min(sizes) >= 0, "output sizes must not be negative")
+    node.demand(node.text("mode", "avg").lower() in ("avg", "max"), "the mode must be avg or max")
+    if node.integer("sampling_ratio") < 0:
+        node.limits(FALSE, "onnxruntime needs a sampling_ratio that is not negative", is_certain=True)
     corners = equal(regions.dims[1], 4)
     indices = equal(batch.dims[0], regions.dims[0])
     node.requires(corners, "a region must have four corners")
     node.requires(indices, "there must be a batch index for each region")
     node.requires(either(x.dims[0] >= 1, equal(regions.dims[0], 0)), "every region must name an image")
     node.limits(both(corners, indices), "onnxruntime may read beyond regions and indices")
-    return tensor([regions.dims[0], x.dims[1], node.integer("output_height", 1), node.integer("output_width", 1)])
+    return tensor([regions.dims[0], x.dims[1], *sizes])
 
 
 @specifies(
@@ -185,12 +196,12 @@ def align_regions(node: Node) -> Output:
         at("N C", "= n c"),
         at("N C", "= 3 4"),
         at("N C H", "= c h", axes=[1, 2]),
-        at("N C H", "= n", axes=[-1]),
+        *[at("N C H", "= n", axes=[-1]), at("N C", "1x2= 3 4")],
     ],
 )
 def crop_or_pad(node: Node) -> Output:
     """The given axes, or all, at the sizes of the target."""
-    dims, target, axes = list(node.input(0).dims), node.elements(1) or (), node.integers("axes")
+    dims, target, axes = list(node.input(0).dims), node.elements(1, 1) or (), node.integers("axes")
     chosen = [node.axis(axis, len(dims)) for axis in (range(len(dims)) if axes is None else axes)]
     if len(target) != len(chosen):
         raise LookupError("runtimes differ where there is not a size for each axis")
@@ -200,10 +211,25 @@ def crop_or_pad(node: Node) -> Output:
     return tensor(dims)
 
 
-@specifies("GridSample", grid=[at("N C H W", "M I J 2"), at("N C H W", "M I J K")])
+@specifies(
+    "GridSample",
+    grid=[
+        *[at("N C H W", "M I J 2", mode="other"), at("N C H W", "M I J 2", padding_mode="other")],
+        *[at("N C H W", "M I J 2"), at("N C H W", "M I J K")],
+        *[at("N C H", "M I 1"), at("N C H W", "M I 2"), at("N C", "M 0")],
+    ],
+)
 def sample_grid(node: Node) -> Output:
     """(N, C, sizes of the grid...)."""
     x, grid = node.input(0), node.input(1)
+    node.demand(x.rank == grid.rank >= 3, "X and grid must have one rank, 3 or more")
+    names = ("linear", "cubic", "nearest") if node.version >= 20 else ("bilinear", "bicubic", "nearest")
+    mode = node.text("mode", names[0])
+    node.demand(mode in names, "the mode must be one of those of the version")
+    padding = node.text("padding_mode", "zeros")
+    node.demand(padding in ("zeros", "border", "reflection"), "the padding must be one of three")
+    if x.rank not in (4, 5) or (x.rank == 5 and mode == names[1]):
+        node.limits(FALSE, "onnxruntime does not sample X of this rank in this mode", is_certain=True)
     node.requires(equal(grid.dims[0], x.dims[0]), "X and grid must have one batch")
     node.requires(equal(grid.dims[-1], x.rank - 2), "there must be a coordinate for each spatial axis")
     node.limits(product(x.dims[2:]) >= 1, "onnxruntime needs an element of each image")
@@ -213,7 +239,7 @@ def sample_grid(node: Node) -> Output:
 @specifies("AffineGrid", grid=[at("N 2 3", "= n c h w"), at("N 3 4", "= n c d h w"), at("N A B", "= n c h w")])
 def affine_grid(node: Node) -> Output:
     """(N, spatial sizes..., their number)."""
-    theta, (batch, _, *spatial) = node.input(0), node.elements(1) or ()
+    theta, (batch, _, *spatial) = node.input(0), node.elements(1, 1) or ()
     node.demand(theta.rank == 3, "theta must have a matrix for each image")
     wanted = (batch, term(len(spatial)), term(len(spatial) + 1))
     node.agree(theta.dims, wanted, "theta must have the batch of size, and a matrix of its axes")

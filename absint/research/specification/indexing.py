@@ -94,6 +94,8 @@ def gather_nd(node: Node) -> Output:
     node.demand(indices.rank >= 1, "indices must have an axis")
     batch, depth = node.integer("batch_dims"), number(indices.dims[-1])
     assert depth is not None
+    if not 0 <= batch < min(data.rank, indices.rank):
+        raise LookupError("onnxruntime takes batch_dims that are not below both ranks, and may end the process")
     node.demand(depth <= data.rank - batch, "indices must not be longer than the data has axes")
     for axis in range(batch):
         agree = equal(data.dims[axis], indices.dims[axis])
@@ -155,9 +157,9 @@ def scatter_nd(node: Node) -> Output:
     "TopK",
     first=10,
     grid=[
-        *[at("N C", "= 3", outputs=2, axis=1), at("N C", "= k", outputs=2), at("N", "= k", outputs=2, axis=0)],
-        at("N C", "= k-1", outputs=2),
         at("N C", "= 3 4", outputs=2),
+        *[at("N C", "= 3", outputs=2, axis=1), at("N C", "= k", outputs=2), at("N", "= k", outputs=2, axis=0)],
+        *[at("N C", "= k-1", outputs=2), at("N C", ". 3", outputs=2), at("N C", "1x1= 3", outputs=2)],
     ],
 )
 def top_k(node: Node) -> list[Output]:
@@ -165,7 +167,7 @@ def top_k(node: Node) -> list[Output]:
     x = node.input(0)
     axis = node.axis(node.integer("axis", -1), x.rank)
     node.demand(len(node.elements(1) or (1,)) == 1, "K must have one element")
-    (k,) = node.elements(1) or () if node.version >= 10 else (Term("number", (node.integer("k"),)),)
+    (k,) = node.elements(1, 1) or () if node.version >= 10 else (Term("number", (node.integer("k"),)),)
     node.requires(k >= 0, "k must not be negative")
     node.requires(k <= x.dims[axis], "k must not exceed the axis")
     found = tensor([*x.dims[:axis], k, *x.dims[axis + 1 :]])
@@ -179,12 +181,12 @@ def top_k(node: Node) -> list[Output]:
         at("int64: N", ". d", "2", axis=0),
         at("int64: N", "= d", "2"),
         at("int64: N C", ". 4", "2", axis=1),
-        at("int64: N C", ". d-1", "2"),
+        *[at("int64: N C", ". d-1", "2"), at("int64: N", "1x1= 3", "2")],
     ],
 )
 def one_hot(node: Node) -> Output:
     """A new axis of the given depth."""
-    indices, (depth,), values = node.input(0), node.elements(1) or (), node.input(2)
+    indices, (depth,), values = node.input(0), node.elements(1, 0, 1) or (), node.input(2)
     node.demand(values.rank == 1, "values must be a vector")
     node.requires(equal(values.dims[0], 2), "values must be one for off and one for on")
     axis = node.axis(node.integer("axis", -1), indices.rank + 1)
@@ -220,18 +222,28 @@ def reverse_sequence(node: Node) -> Output:
 
 @specifies(
     "TensorScatter",
-    grid=[at("B M D", "C L E"), at("B H M D", "C K L E", axis=-2), at("B M D", "B L D", "int64=0: C", axis=1)],
+    grid=[
+        at("B M D", "B L D", mode="other"),
+        *[at("B M D", "C L E"), at("B H M D", "C K L E", axis=-2), at("B M D", "B L D", "int64=0: C", axis=1)],
+        *[
+            at("B M", "C L", axis=-2),
+            at("B M", "C L", axis=-1),
+            at("B M D", "B L"),
+            at("B M D", "B L D", "int64=0: C E"),
+        ],
+    ],
 )
 def tensor_scatter(node: Node) -> Output:
     """The shape of the cache, into which the update is written along the axis."""
     cache, update = node.input(0), node.input(1)
+    node.demand(cache.rank == update.rank, "cache and update must have one rank")
     axis = node.axis(node.integer("axis", -2), cache.rank)
+    node.demand(axis != 0, "the axis must not be that of the batch")
+    node.demand(node.text("mode", "linear") in ("linear", "circular"), "the mode must be linear or circular")
     for place, (size, wanted) in enumerate(zip(update.dims, cache.dims, strict=True)):
         if place == axis:
             node.requires(size <= wanted, "the update must fit into the cache")
         else:
             node.requires(equal(size, wanted), f"sizes of axis {place} must be equal")
-    indices = node.optional(2)
-    if indices is not None:
-        node.requires(equal(indices.dims[0], cache.dims[0]), "there must be an index for each of the batch")
+    node.fit({2: cache.dims[:1]}, "there must be an index for each of the batch")
     return tensor(cache.dims)

@@ -7,6 +7,7 @@ from itertools import combinations
 
 from absint.research.specification.elementwise import broadcast
 from absint.research.specification.formulas import (
+    TRUE,
     Defined,
     Formula,
     Int,
@@ -16,6 +17,7 @@ from absint.research.specification.formulas import (
     either,
     equal,
     implies,
+    negated,
     product,
     smallest,
     term,
@@ -55,11 +57,14 @@ SQUEEZED = ["N 1 H 1", "1 C 1", "N C H"]
 @specifies(
     "Squeeze",
     first=13,
-    grid=[at("1 3 1"), *[at(x, f"= {a}") for x in SQUEEZED for a in ("0", "1", "0 2", "-1", "3", "a", "a-3")]],
+    grid=[
+        *[at("1 3 1"), at("1 C", ". 0"), at("1 C", "1x1= 0")],
+        *[at(x, f"= {a}") for x in SQUEEZED for a in ("0", "1", "0 2", "-1", "3", "a", "a-3")],
+    ],
 )
 def squeeze(node: Node) -> Output:
     """Without the given axes, which must have size 1; without any given, all of size 1 go."""
-    x, given = node.input(0), node.elements(1)
+    x, given = node.input(0), node.elements(1, 1)
     if given is not None and len(given) == 1 and number(given[0]) is None:
         gone = node.place(given[0], x.rank)
         for place, size in enumerate(x.dims):
@@ -100,11 +105,16 @@ def _axes(node: Node) -> list[int] | None:
 @specifies("Unsqueeze", last=12, grid=[at("N C", axes=a) for a in ([0], [2], [0, 3], [1, 2])])
 @specifies("Unsqueeze", first=11, last=12, grid=[at("N C", axes=a) for a in ([-1], [0, -1], [3])])
 @specifies(
-    "Unsqueeze", first=13, grid=[at("N C", f"= {a}") for a in ("0", "2", "0 3", "-1", "0 -1", "3", "1 1", "3 0", "a-3")]
+    "Unsqueeze",
+    first=13,
+    grid=[
+        *[at("N C", f"= {a}") for a in ("0", "2", "0 3", "-1", "0 -1", "3", "1 1", "3 0", "a-3")],
+        *[at("N C", ". a"), at("N C", "1x1= 0")],
+    ],
 )
 def unsqueeze(node: Node) -> Output:
     """With axes of size 1 at the given places of the output."""
-    x, given = node.input(0), node.elements(1)
+    x, given = node.input(0), node.elements(1, 0, 1)
     if given is not None and len(given) == 1 and number(given[0]) is None:
         return tensor(with_one(x.dims, node.place(given[0], x.rank + 1)))
     axes = _axes(node) or []
@@ -152,11 +162,12 @@ def expand(node: Node) -> Output:
         at("N C", "= 2"),
         at("", "="),
         at("N C", "= n-1 2"),
+        *[at("N", ". 2"), at("N C", "1x2= 2 3")],
     ],
 )
 def tile(node: Node) -> Output:
     """Each size times its number of repeats."""
-    x, repeats = node.input(0), node.elements(1) or ()
+    x, repeats = node.input(0), node.elements(1, 1) or ()
     node.demand(len(repeats) == x.rank, "repeats must have a number for each axis")
     for count in repeats:
         node.requires(count >= 0, "repeats must not be negative")
@@ -170,6 +181,7 @@ JOINED = [
     at("N C", "M D", "L E", axis=1),
     at("N", "M", axis=0),
     at("N C H", "M D G", axis=2),
+    *[at(*ranks, axis=1) for ranks in (("N C", "M D G"), ("N C H", "M D"), ("N C", "M D G", "L E"))],
 ]
 
 
@@ -181,18 +193,23 @@ def concat(node: Node) -> Output:
 
 
 def joined(node: Node, inputs: list[Input]) -> Output:
-    """The inputs along the attribute axis."""
-    rank = inputs[0].rank
+    """The inputs along the attribute axis. onnxruntime joins those of the least rank, and takes others if they are
+    empty, and the first input has the least rank or one of that rank has elements.
+    """
+    rank = min(found.rank for found in inputs)
     axis = node.axis(node.integer("axis"), rank)
-    node.demand(all(other.rank == rank for other in inputs), "ranks must be equal")
-    empty = [equal(product(found.dims), 0) for found in inputs]
+    lowest = [found for found in inputs if found.rank == rank]
+    empty = [equal(product(found.dims), 0) for found in lowest]
+    if higher := [equal(product(found.dims), 0) for found in inputs if found.rank > rank]:
+        leads = TRUE if inputs[0].rank == rank else either(*map(negated, empty))
+        node.refuse("ranks must be equal", unless=both(leads, *higher))
     sizes = []
     for place in range(rank):
-        along = [found.dims[place] for found in inputs]
         if place == axis:
-            sizes.append(total(along))
+            sizes.append(total(found.dims[place] for found in inputs))
             continue
-        for i, j in combinations(range(len(inputs)), 2):
+        along = [found.dims[place] for found in lowest]
+        for i, j in combinations(range(len(lowest)), 2):
             agree = equal(along[i], along[j])
             node.requires(agree, f"sizes of axis {place} must be equal", unless=either(empty[i], empty[j]))
         size = along[0]  # onnxruntime takes the first input that is not empty, if there is one
@@ -218,7 +235,7 @@ def joined(node: Node, inputs: list[Input]) -> Output:
         at("N C", "= n-1 2", outputs=2),
         at("N C+2", outputs=4, axis=1, num_outputs=4),
         at("N C", outputs=2, axis=-1, num_outputs=2),
-        at("N C", "= 3 4 1", outputs=2),
+        *[at("N C", "= 3 4 1", outputs=2), at("N C", "1x2= 3 4", outputs=2)],
     ],
 )
 def split(node: Node) -> list[Output]:
@@ -228,7 +245,7 @@ def split(node: Node) -> list[Output]:
     size, count = x.dims[axis], node.outputs
     listed = node.integers("split")
     by_attribute = None if listed is None else tuple(map(term, listed))
-    given = node.elements(1) if len(node.inputs) > 1 else by_attribute
+    given = node.elements(1, 1) if len(node.inputs) > 1 else by_attribute
     if given is not None:
         if not given:
             raise LookupError("runtimes differ on an empty list of sizes")
@@ -289,7 +306,10 @@ PADS = ["0 1 2 3", "-1 0 0 -2", "1 -1 1 0"]
 @specifies(
     "Pad",
     first=18,
-    grid=[at("N C H", "= 1 2", None, "= 1"), at("N C H", "= 1 2 3 -1", None, "= -1 0"), at("N", "= 1 2")],
+    grid=[
+        *[at("N C H", "= 1 2", None, "= 1"), at("N C H", "= 1 2 3 -1", None, "= -1 0"), at("N", "= 1 2")],
+        *[at("N C", "= 0 1", None, ". 1"), at("N C", "= 0 1", None, "1x1= 1")],
+    ],
 )
 @specifies(
     "Pad",
@@ -309,7 +329,7 @@ def pad(node: Node) -> Output:
     assert pads is not None
     mode = node.text("mode", "constant")
     node.demand(mode in ("constant", "edge", "reflect", "wrap"), "the mode must be one of those of the operator")
-    chosen = node.elements(3) if len(node.inputs) > 3 else None
+    chosen = node.elements(3, 1)
     axes = list(range(x.rank)) if chosen is None else [node.axis(axis, x.rank) for axis in numbers(chosen)]
     node.demand(len(pads) == 2 * len(axes), "pads must have two numbers for each axis")
     sizes: list[Term] = list(x.dims)
@@ -377,11 +397,3 @@ def shape(node: Node) -> Output:
 def size(node: Node) -> Output:
     """The number of elements."""
     return tensor([], [product(node.input(0).dims)])
-
-
-@specifies("Trilu", grid=[at("N M"), at("B N M", upper=0), at("N")])
-def trilu(node: Node) -> Output:
-    """The shape of the input, which has matrices."""
-    x = node.input(0)
-    node.demand(x.rank >= 2, "the input must have matrices")
-    return tensor(x.dims)

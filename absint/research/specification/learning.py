@@ -21,6 +21,13 @@ def _count(node: Node, *names: str) -> int:
     return 0
 
 
+def _only(node: Node, *names: str) -> str:
+    """The one list that is given."""
+    held = [name for name in names if _count(node, name)]
+    node.demand(len(held) == 1, "values of one type must be given")
+    return held[0]
+
+
 def _features(node: Node) -> Term:
     """The axis of features: the second one, or that of a vector."""
     dims = node.input(0).dims
@@ -60,9 +67,8 @@ def by_feature(node: Node) -> Output:
     names = ("scale",) if node.operator == "Scaler" else ("imputed_value_floats", "imputed_value_int64s")
     count = _count(node, *names)
     if node.operator == "Imputer":
-        held = [name for name in names if _count(node, name)]
-        node.demand(len(held) == 1, "values of one type must be given")
-        if node.input(0).dtype and held != [names[node.input(0).dtype == "int64"]]:
+        held = _only(node, *names)
+        if node.input(0).dtype and held != names[node.input(0).dtype == "int64"]:
             node.refuse("values must have the type of X")
     if node.operator == "Scaler":
         node.demand(count == _count(node, "offset"), "there must be as many offsets as factors")
@@ -108,11 +114,14 @@ def element_wise(node: Node) -> Output:
 @specifies(
     "OneHotEncoder",
     domain=ML,
-    grid=[at("int64: N F", cats_int64s=[1, 2, 3]), at("int64: N", cats_int64s=[1]), at("N F", cats_int64s=[1, 2])],
+    grid=[
+        *[at("int64: N F", cats_int64s=[1, 2, 3]), at("int64: N", cats_int64s=[1]), at("N F", cats_int64s=[1, 2])],
+        at("int64: N", cats_int64s=[1], cats_strings=["a"]),
+    ],
 )
 def one_hot(node: Node) -> Output:
     """A last axis with a column for each category."""
-    return tensor([*node.input(0).dims, _count(node, "cats_int64s", "cats_strings")])
+    return tensor([*node.input(0).dims, _count(node, _only(node, "cats_int64s", "cats_strings"))])
 
 
 @specifies(

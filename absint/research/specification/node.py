@@ -131,11 +131,12 @@ class Node:
         """All inputs, of an operator that takes any number."""
         return [found for found in self.inputs if found is not None]
 
-    def elements(self, index: int) -> tuple[Term, ...] | None:
-        """The integers in an input, or None if it is left out."""
+    def elements(self, index: int, *ranks: int) -> tuple[Term, ...] | None:
+        """The integers in an input, or None if it is left out. It has one of the ranks, where some are given."""
         found = self.optional(index)
         if found is None:
             return None
+        self.demand(not ranks or found.rank in ranks, f"input {index} must have rank {' or '.join(map(str, ranks))}")
         if found.elements is None or any(element.op == "fraction" for element in found.elements):
             raise LookupError(f"the meaning of {self.operator} hangs on the elements of input {index}")
         return found.elements

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from absint.research.specification.elementwise import broadcast, broadcast_size
-from absint.research.specification.formulas import TRUE, Defined, Int, Term, both, either, equal, term
+from absint.research.specification.formulas import FALSE, TRUE, Defined, Int, Term, both, either, equal, term
 from absint.research.specification.node import Input, Node, Output, tensor
 from absint.research.specification.specs import at, specifies
 
@@ -142,6 +142,8 @@ def determinant(node: Node) -> Output:
         at("I J", "J K", "K L", equation="ij,jk,kl->il"),
         at("J I", "K J", equation="ji,kj"),
         at("I J", equation="ji"),
+        *[at("I J", equation=equation) for equation in ("ii->i", "ij->ii", "ij->k", "i1->i", "ij,jk")],
+        at("I J", "K L", equation="ii,ij->j"),
     ],
 )
 def einsum(node: Node) -> Output:
@@ -154,14 +156,21 @@ def einsum(node: Node) -> Output:
     left, arrow, right = equation.partition("->")
     if not arrow:
         right = "".join(sorted(letter for letter in set(left) - {","} if left.count(letter) == 1))
+    terms, letters = left.split(","), set(left) - {","}
+    node.demand(len(terms) == len(node.given()), "each input must have its letters")
+    node.demand(all(letter.isascii() and letter.isalpha() for letter in letters), "labels must be letters")
+    node.demand(
+        letters >= set(right) and len(set(right)) == len(right), "the output must have letters of the inputs once"
+    )
     for found in node.given():
         node.needs_elements(found.dims, "onnxruntime may end the process if an input is empty")
     sizes: dict[str, list[Term]] = {}
-    for letters, found in zip(left.split(","), node.given(), strict=True):
-        node.demand(len(letters) == found.rank, "each axis must have a letter")
-        for letter, size in zip(letters, found.dims, strict=True):
-            for other in sizes.setdefault(letter, []):
-                alike = either(equal(size, 1), equal(other, 1))
+    for axes, found in zip(terms, node.given(), strict=True):
+        node.demand(len(axes) == found.rank, "each axis must have a letter")
+        for place, (letter, size) in enumerate(zip(axes, found.dims, strict=True)):
+            within = axes[:place].count(letter)
+            for number, other in enumerate(reversed(sizes.setdefault(letter, []))):
+                alike = FALSE if number < within else either(equal(size, 1), equal(other, 1))
                 node.requires(equal(size, other), f"sizes of {letter} must be equal", unless=alike)
             sizes[letter].append(size)
     return tensor([broadcast_size(sizes[letter]) for letter in right])

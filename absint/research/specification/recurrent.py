@@ -26,6 +26,7 @@ def _grid(operator: str) -> list[Instance]:
     rows = 4 * gates
     w, r = f"1 {rows} I", f"1 {rows} 4"
     found = [
+        layer("T B I", w, r, direction="other"),
         layer("T B I", f"D {rows} J", f"E {rows} 4"),
         layer("T B I", "1 G I", "1 K H", hidden_size=2),
         layer("T B I", w, r, f"D {2 * rows}", direction="reverse"),
@@ -48,7 +49,9 @@ def recurrent(node: Node) -> list[Output]:
     """Y (time, directions, batch, hidden), and the last states (directions, batch, hidden)."""
     x = node.input(0)
     gates, hidden = GATES[node.operator], node.integer("hidden_size")
-    directions = 2 if node.text("direction") == "bidirectional" else 1
+    way = node.text("direction", "forward")
+    node.demand(way in ("forward", "reverse", "bidirectional"), "the direction must be one of three")
+    directions = 2 if way == "bidirectional" else 1
     names = node.attributes.get("activations")
     if isinstance(names, Sequence):
         node.demand(len(names) == directions * ACTIVATIONS[node.operator], "there must be an activation for each gate")

@@ -51,8 +51,7 @@ BY_INPUT: Final = [
 @specifies("ReduceSum", first=13, grid=BY_INPUT)
 def reduction_by_input(node: Node) -> Output:
     """As before, the axes an input; without any, `noop_with_empty_axes` keeps all."""
-    listed = node.elements(1)
-    node.demand(listed is None or node.input(1).rank == 1, "axes must be a vector")
+    listed = node.elements(1, 1)
     if listed is not None and len(listed) == 1 and number(listed[0]) is None:
         dims = node.input(0).dims
         axis = node.place(listed[0], len(dims))
@@ -283,7 +282,7 @@ SIGNALS = [
 )
 def fourier(node: Node) -> Output:
     """The axis becomes `dft_length`, or half of it and one with `onesided`; two numbers for each element."""
-    x, given, chosen = node.input(0), node.elements(1), node.elements(2)
+    x, given, chosen = node.input(0), node.elements(1, 0, 1), node.elements(2)
     node.demand(given is None or len(given) == 1, "the length must be one number")
     default = node.integer("axis", 1 if node.version < 20 else -2)
     axis = node.axis(int(str(chosen[0])) if chosen else default, x.rank)

@@ -55,6 +55,8 @@ TARGETS: Final = [[0, -1], [3, -1, 4], [6, 4], [0, 0, 5], [-1], [0, 2, -1, 2]]
         at("N C", "= 0 0 1"),
         at("N C", "= 0 m", first=14, allowzero=1),
         at("N C", "= n -1", first=14, allowzero=1),
+        at("N C", "= 0 -1", first=14, allowzero=1),
+        at("N C", "1x2= 2 -1"),
         at("N C", "= -1 -1"),
         at("N C", "= 4 -2"),
         at("N C", "= n-1 4"),
@@ -64,7 +66,7 @@ TARGETS: Final = [[0, -1], [3, -1, 4], [6, 4], [0, 0, 5], [-1], [0, 2, -1, 2]]
 def reshape(node: Node) -> Output:
     """As many elements. A 0 copies the size at its place unless `allowzero` is 1; one -1 is what makes it fit."""
     x, by_attribute = node.input(0), node.integers("shape")
-    wanted = list(map(term, by_attribute)) if by_attribute else list(node.elements(1) or ())
+    wanted = list(map(term, by_attribute)) if by_attribute else list(node.elements(1, 1) or ())
     numbers = [number(size) for size in wanted]
     node.demand(numbers.count(-1) <= 1, "at most one size may be -1")
     for size in wanted:
@@ -227,6 +229,7 @@ SLICES = [
         at("N C", "= 1 0", "= 9 3"),
         at("N C", "= 1", "= 2", "= 0", "= 0"),
         at("N C", "= 1", "= 2", "= 2"),
+        *[at("N C", ". 1", ". 2", ". 0"), at("N C", "= 1", "= 2", "1x1= 0")],
     ],
 )
 def slices(node: Node) -> Output:
@@ -238,9 +241,9 @@ def slices(node: Node) -> Output:
         axes = given[2] or list(range(len(starts)))
         steps = [1] * len(starts)
     else:
-        starts, ends = list(node.elements(1) or ()), list(node.elements(2) or ())
-        axes = numbers(node.elements(3)) if node.optional(3) else list(range(len(starts)))
-        steps = numbers(node.elements(4)) if node.optional(4) else [1] * len(starts)
+        starts, ends = list(node.elements(1, 1) or ()), list(node.elements(2, 1) or ())
+        axes = numbers(node.elements(3, 1)) if node.optional(3) else list(range(len(starts)))
+        steps = numbers(node.elements(4, 1)) if node.optional(4) else [1] * len(starts)
     node.demand(len(starts) == len(ends) == len(axes) == len(steps), "each slice needs all of its numbers")
     node.demand(0 not in steps, "a step must not be 0")
     sizes: list[object] = list(x.dims)

@@ -11,6 +11,7 @@ from typing import Final
 
 from absint.research.specification.formulas import (
     FALSE,
+    TRUE,
     Defined,
     Formula,
     Int,
@@ -32,11 +33,27 @@ def positions(padded: Term, span: Int, stride: int) -> Defined:
 
 
 def demand_windows(
-    node: Node, axes: int, strides: Sequence[int], dilations: Sequence[int], pads: Sequence[int]
+    node: Node,
+    axes: int,
+    strides: Sequence[int],
+    dilations: Sequence[int],
+    pads: Sequence[int],
+    *,
+    ignores: bool = False,
 ) -> None:
-    """Each axis has a stride and a distance, which are positive, and two pads."""
-    node.demand(len(strides) == len(dilations) == axes and len(pads) == 2 * axes, "each axis must have its numbers")
+    """Each axis has a stride and a distance, which are positive, and two pads; onnxruntime may ignore more numbers."""
+    more = [len(strides) - axes, len(dilations) - axes, len(pads) - 2 * axes]
+    node.demand(min(more) >= 0, "each axis must have its numbers")
+    if any(more):
+        node.refuse("there must be no more numbers than axes", unless=TRUE if ignores else FALSE)
     node.demand(min([*strides, *dilations]) >= 1, "strides and dilations must be positive")
+
+
+def require_kernel(node: Node, kernel: Sequence[Term]) -> None:
+    """kernel_shape, if it is given, is the shape of the kernel."""
+    if wanted := node.integers("kernel_shape"):
+        node.demand(len(wanted) == len(kernel), "kernel_shape must have a size for each axis")
+        node.agree(kernel, wanted, "kernel_shape must be the shape of the kernel")
 
 
 CONVOLUTIONS = [
@@ -60,6 +77,10 @@ CONVOLUTIONS = [
     at("N C H", "M D 3", auto_pad="SAME"),
     at("N C H", "M D K", auto_pad="SAME_UPPER"),
     at("N C H W", "M D K 3", auto_pad="SAME_LOWER", strides=[1, 2]),
+    at("N C H", "M D 3", strides=[2, 3], dilations=[2, 1], pads=[1, 2, 3, 4]),
+    at("N C H W", "M D 3 3", auto_pad="SAME_UPPER", dilations=[1, 1, 2]),
+    *[at("N C H W", "M D 3 3", strides=[3]), at("N C H W", "M D 3 3", dilations=[3])],
+    *[at("N C H W", "M D 3 3", pads=[3, 3]), at("N C H W", "M D 3 3", kernel_shape=[3])],
 ]
 
 
@@ -91,16 +112,15 @@ def sliding(node: Node, weight: int = 1, bias: int = 2, *, divides_towards_0: bo
     strides = node.integers("strides") or [1] * axes
     dilations = node.integers("dilations") or [1] * axes
     pads = node.integers("pads") or [0] * 2 * axes
-    demand_windows(node, axes, strides, dilations, pads)
+    demand_windows(node, axes, strides, dilations, pads, ignores=not divides_towards_0)
     mode = node.text("auto_pad") or "NOTSET"
     if node.integer("channels_last"):
         raise LookupError("channels are the second axis here")
     node.demand(mode in ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"), "auto_pad must be one of four")
     node.demand(mode == "NOTSET" or not node.integers("pads"), "pads and auto_pad exclude each other")
-    if mode.startswith("SAME") and max(dilations, default=1) > 1:
+    if mode.startswith("SAME") and max(dilations[:axes]) > 1:
         node.limits(FALSE, "onnxruntime does not dilate with this auto_pad")
-    for wanted, kernel in zip(node.integers("kernel_shape") or (), w.dims[2:], strict=False):
-        node.requires(equal(kernel, wanted), "kernel_shape must be the shape of the kernel")
+    require_kernel(node, w.dims[2:])
     sizes = []
     for axis in range(axes):
         size, kernel = x.dims[2 + axis], w.dims[2 + axis]
@@ -127,6 +147,7 @@ def sliding(node: Node, weight: int = 1, bias: int = 2, *, divides_towards_0: bo
 @specifies(
     "ConvInteger",
     grid=[
+        at("uint8: N C H", "uint8: M D 3", strides=[2, 3], dilations=[2, 1], pads=[1, 2, 3]),
         at("uint8: N C H", "uint8: M D K"),
         at("uint8: N C H W", "uint8: M D 3 3", strides=[2, 1], pads=[1, 1, 0, 2]),
         at("uint8: N C H W", "uint8: M D 3 2", kernel_shape=[3, 2], dilations=[1, 2]),
@@ -154,6 +175,7 @@ def _covering(node: Node, size: Term, kernel: Term, stride: int) -> Defined:
     "DeformConv",
     first=19,
     grid=[
+        at("N C H W", "M D 2 2", "N 8 I J", strides=[2, 2, 1]),
         at("N C H W", "M D 3 3", "P 18 I J"),
         at("N C H W", "M D 3 2", "N 12 I J", "B", strides=[2, 1], pads=[1, 0, 2, 1]),
         at("N C H W", "M D 2 2", "N 8 I J", "M", "N 4 I J", group=2),
@@ -194,6 +216,7 @@ def deformed_convolution(node: Node) -> Output:
 
 
 POOLS: Final = [
+    *[at("N C H", kernel_shape=[2], strides=[2, 1], first=2), at("N C H W", kernel_shape=[2, 2], pads=[1, 1])],
     at("N C H", kernel_shape=[3]),
     at("N C H W", kernel_shape=[3, 2], strides=[2, 3], pads=[1, 0, 1, 1]),
     at("N C H", kernel_shape=[2], auto_pad="VALID", strides=[2]),
@@ -323,7 +346,7 @@ def global_pool(node: Node) -> Output:
 )
 def unpool(node: Node) -> Output:
     """stride*(size - 1) + kernel - pads along each axis, or the sizes of input 2."""
-    x, places, wanted = node.input(0), node.input(1), node.elements(2)
+    x, places, wanted = node.input(0), node.input(1), node.elements(2, 1)
     for size, other in zip(x.dims, places.dims, strict=True):
         node.requires(equal(size, other), "there must be a place for each element")
         node.limits(size >= 1, "onnxruntime may refuse an empty X")
