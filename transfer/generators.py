@@ -282,17 +282,16 @@ def one_hot(op: Op) -> Tensor:
     op.require(rel.ge(depth, 1), "onnxruntime needs a depth of 1 or more", by="undocumented")
     op.require_equal(op.sizes("values", 1)[0], 2, "values must have two elements")
     shape, dtype = op.tensor("indices").shape, op.dtype("values")
+    axis, reason = op.integer("axis", -1), "onnxruntime needs indices of rank 1 or more"
     if shape.is_top:
-        if not shape.known:
-            op.may_fail("onnxruntime needs indices of rank 1 or more", by="onnxruntime")
-        grown = with_axes(shape, [op.integer("axis", -1)], depth)
-        if grown is not None:
-            return Tensor(dtype, grown)
+        op.may_fail(reason, unless=len(shape.known) > 0, by="onnxruntime")
+    else:
+        op.reject(reason, unless=len(shape) != 0, by="onnxruntime")
+        axis = op.axis(axis, len(shape) + 1)
+    result = with_axes(shape, [axis], depth)
+    if result is None:
         op.may_fail("axis must be in range")
         return Tensor(dtype)
-    op.reject("onnxruntime needs indices of rank 1 or more", unless=len(shape) != 0, by="onnxruntime")
-    axis = op.axis(op.integer("axis", -1), len(shape) + 1)
-    result = shape_of((*shape[:axis], depth, *shape[axis:]))
     return Tensor(dtype, result, _hot(op, result, axis))
 
 

@@ -20,7 +20,7 @@ from absint.lattices.logic.piecewise import given
 from absint.lattices.logic.relation import FALSE, TRUE
 from absint.lattices.logic.truth import YES
 from absint.lattices.shape import SCALAR, TOP_SHAPE, Shape, shape_of
-from absint.lattices.starred import aligned
+from absint.lattices.starred import aligned, place
 from absint.lattices.terms.expr import NATURAL, ONE_EXPR, UNKNOWN_DIM, UNKNOWN_SIZE, Dim, Expr, Unknown, as_dim
 from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.normal import broadcast
@@ -206,6 +206,10 @@ class Op(Stating):
         if not -rank <= axis < rank:
             self.reject(f"{name} {axis} is out of range for rank {rank}")
         return axis + rank if axis < 0 else axis
+
+    def place(self, shape: Shape, axis: int, name: str = "axis") -> int | None:
+        """The index of an axis among the known dims; None where that is unknown. Rejects the node as `axis` does."""
+        return place(shape, axis) if shape.rank is None else self.axis(axis, shape.rank, name)
 
     def require_rank(self, shape: Shape, rank: int, what: str) -> None:
         """Reject the node if the shape is known to have another rank."""

@@ -97,9 +97,14 @@ def _of_any_rank(op: Op, x: Tensor, given: Sequence[Dim] | None) -> Shape:
     if x.dtype is DType.BOOL:
         count = product(x.shape.known[i] for i in at)
         op.may_fail("onnxruntime does not reduce an empty axis of booleans", unless=ge(count, 1), by="onnxruntime")
+    return _without(x.shape, at, keep)
+
+
+def _without(shape: Shape, axes: frozenset[int], keep: bool) -> Shape:
+    """The shape without these axes of the known dims; with 1 there if it is to `keep` them."""
     if not keep:
-        return without(x.shape, at)
-    return x.shape.around(tuple(ONE_EXPR if i in at else d for i, d in enumerate(x.shape.known)))
+        return without(shape, axes)
+    return shape.around(tuple([ONE_EXPR if i in axes else d for i, d in enumerate(shape.known)]))
 
 
 def _some_axes(op: Op, shape: Shape, known: frozenset[int], count: int | None) -> Shape:
@@ -113,14 +118,12 @@ def _some_axes(op: Op, shape: Shape, known: frozenset[int], count: int | None) -
 
 
 def _over(op: Op, fold: Fold | None, x: Tensor, axes: frozenset[int]) -> Tensor:
-    keep = op.flag("keepdims", default=True)
     count = product(x.shape[axis] for axis in axes)
     if x.dtype is DType.BOOL:
         rest = product(size for axis, size in enumerate(x.shape) if axis not in axes)
         needed = ge(count, 1) | eq(rest, 0)
         op.require(needed, "onnxruntime does not reduce an empty axis of booleans", by="onnxruntime")
-    kept = ((i, d) for i, d in enumerate(x.shape) if keep or i not in axes)
-    shape = shape_of(tuple(const(1) if i in axes else d for i, d in kept))
+    shape = _without(x.shape, axes, op.flag("keepdims", default=True))
     if fold is None or x.contents is None:
         return Tensor(x.dtype, shape)
     return Tensor(x.dtype, shape, _contents(op, x, axes, shape, fold, count))
