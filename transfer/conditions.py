@@ -16,7 +16,7 @@ from absint.lattices.logic.relation import (
     eq,
     ge,
 )
-from absint.lattices.shape import Shape
+from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim
 from absint.lattices.value import Tensor
 from absint.transfer.op import Op, as_size, of_dims
@@ -148,16 +148,24 @@ def required_text(op: Op, name: str, known: Collection[str]) -> None:
 
 def require_like(op: Op, name: str, other: str) -> None:
     """Require the shape of the other input, if this one is given."""
-    if not op.has(name):
-        return
-    shape, wanted = op.tensor(name).shape, op.tensor(other).shape
-    if shape.is_top or wanted.is_top:
-        op.may_fail(f"{name} must have the shape of {other}")
-        return
-    if len(shape) != len(wanted):
-        op.reject(f"{name} must have the rank of {other}, found shapes {shape} and {wanted}")
-    for axis, (found, dim) in enumerate(zip(shape, wanted, strict=True)):
-        op.require_equal(found, dim, f"dim {axis} of {name} must equal that of {other}")
+    if op.has(name):
+        same_shape(op, other, op.tensor(other).shape, name, op.tensor(name).shape)
+
+
+def same_shape(op: Op, first: str, known: Shape, name: str, shape: Shape) -> tuple[str, Shape]:
+    """Require that two inputs, or axes of them, have one shape; the one of which more is known, and its input."""
+    if known is shape and not known.has_unknown:
+        return first, known
+    if known.rank is None or shape.rank is None:
+        if known is not shape or known is TOP_SHAPE or any(dim.is_unknown for dim in known.known):
+            op.may_fail(f"{name} must have the shape of {first}")
+        return (name, shape) if known is TOP_SHAPE else (first, known)
+    if known.rank != shape.rank:
+        found = f"{op.tensor(name).shape} and {op.tensor(first).shape}"
+        op.reject(f"{name} must have the rank of {first}, found shapes {found}")
+    for at, (size, wanted) in enumerate(zip(shape, known, strict=True)):
+        op.require_equal(size, wanted, f"dim {at} of {name} must equal that of {first}")
+    return first, shape_of(tuple([b if a.is_unknown else a for a, b in zip(known, shape, strict=True)]))
 
 
 def require_form(op: Op, name: str, reason: str, *forms: Sequence[Dim | int]) -> None:
@@ -169,6 +177,12 @@ def require_form(op: Op, name: str, reason: str, *forms: Sequence[Dim | int]) ->
         op.may_fail(reason)
     else:
         op.require(disjunction(*(same_dims(shape, form) for form in forms)), reason, found=shape)
+
+
+def require_scores(op: Op, batch: Dim, heads: Dim | int, length: Dim, total: Dim) -> None:
+    """Require that a bias, if it is given, broadcasts to the scores of attention along batches and heads."""
+    forms = [(rows, each, length, total) for rows in (batch, 1) for each in (heads, 1)]
+    require_form(op, "attention_bias", "attention_bias must broadcast to the scores", *forms)
 
 
 def require_together(op: Op, *names: str) -> bool:

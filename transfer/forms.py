@@ -25,6 +25,7 @@ from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.starred import last_dims, spliced
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, const
 from absint.lattices.value import Tensor
+from absint.transfer.conditions import same_shape
 from absint.transfer.op import Op, as_size
 from absint.transfer.stated import RuleError
 
@@ -113,7 +114,7 @@ class Form:
                 seen = formal.key, x.shape  # another of this shape agrees
             if formal.starred:
                 found, sizes = formal.parted(op, x.shape)
-                rest = (formal.name, found) if rest is None else _alike(op, rest, (formal.name, found))
+                rest = (formal.name, found) if rest is None else same_shape(op, *rest, formal.name, found)
             else:
                 sizes = op.sizes(formal.name, len(formal.axes))
             for axis, size in zip(formal.axes, sizes, strict=True):
@@ -142,23 +143,6 @@ class Form:
 
 def _dtype(op: Op, formal: Formal) -> DType:
     return op.common_dtype(*formal.typed) if len(formal.typed) > 1 else op.dtype(formal.typed[0])
-
-
-def _alike(op: Op, one: tuple[str, Shape], other: tuple[str, Shape]) -> tuple[str, Shape]:
-    """Require that `...` stands for the same axes in two inputs; the ones that are known."""
-    (first, known), (name, shape) = one, other
-    if known is shape and not known.has_unknown:
-        return one
-    if known.rank is None or shape.rank is None:
-        if known is not shape or known is TOP_SHAPE or any(dim.is_unknown for dim in known.known):
-            op.may_fail(f"{name} must have the shape of {first}")
-        return other if known is TOP_SHAPE else one
-    if known.rank != shape.rank:
-        found = f"{op.tensor(name).shape} and {op.tensor(first).shape}"
-        op.reject(f"{name} must have the rank of {first}, found shapes {found}")
-    for at, (size, wanted) in enumerate(zip(shape, known, strict=True)):
-        op.require_equal(size, wanted, f"dim {at} of {name} must equal that of {first}")
-    return first, shape_of(tuple([b if a.is_unknown else a for a, b in zip(known, shape, strict=True)]))
 
 
 # Reading

@@ -7,7 +7,7 @@ from itertools import accumulate
 from operator import add, mul
 from typing import Final
 
-from absint.lattices.contents import Contents, Element
+from absint.lattices.contents import OPAQUE, Contents, Element
 from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import FALSE, TRUE, divisible, ge
 from absint.lattices.ramp import NO_RAMPS, ramp, spread
@@ -16,8 +16,9 @@ from absint.lattices.starred import dims_of_rank
 from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr
 from absint.lattices.value import Tensor
 from absint.transfer.conditions import documents_exclude, is_empty, one_value, vector
+from absint.transfer.elements.arithmetic import zero
 from absint.transfer.elements.conversion import whole_numbers
-from absint.transfer.elements.folding import fill_of, moved, unmoved, zero
+from absint.transfer.elements.folding import fill_of, moved, unmoved
 from absint.transfer.elements.premises import fit, integer
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
@@ -210,7 +211,7 @@ def trilu(op: Op) -> Tensor:
 
 def _trilu_contents(op: Op, x: Tensor) -> Contents | None:
     nothing = zero(x.dtype)
-    if x.contents is None or nothing is None:
+    if x.contents is None or nothing is OPAQUE:
         return None
     if x.contents.is_fill and x.contents.elements[0] == nothing:
         return x.contents

@@ -12,7 +12,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Final
 
 from absint.lattices.block import Block
-from absint.lattices.contents import Element
+from absint.lattices.contents import OPAQUE, Element
 from absint.lattices.dtype import CONFLICT, DType
 from absint.lattices.logic import relation as rel
 from absint.lattices.logic.facts import NO_FACTS, Facts
@@ -169,6 +169,11 @@ class Op(Stating):
         if not isinstance(value, Tensor) or value.contents is None:
             return None
         return value.contents.array(value.shape.concrete)
+
+    def only(self, name: str) -> Element:
+        """The element of an input that holds one; OPAQUE if it holds another number, or if it is unknown."""
+        found = self.block(name)
+        return found.elements[0] if found is not None and len(found.elements) == 1 else OPAQUE
 
     def integers(self, name: str) -> list[Dim] | None:
         """The elements of an integer vector (or scalar), or None if the input is left out or its length is unknown.

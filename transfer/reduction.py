@@ -274,20 +274,20 @@ MEAN: Final = Fold(_mean, _same_integer)
 _reduction = partial(rule, complete=True, starred=True)
 
 _NORMS: Final = "ReduceL1 ReduceL2 ReduceLogSumExp ReduceSumSquare"
+_FOLDS: Final = {"ReduceSum": SUM, "ReduceProd": PROD, "ReduceMax": MAX, "ReduceMin": MIN, "ReduceMean": MEAN}
+_SINCE: Final = {"ReduceSum": 13}
+"""The version that takes the axes as an input, unless it is 18."""
 
-reduce_sum_7 = _reduction("ReduceSum", inputs="data", until=12, elements=True)(by_attribute(SUM))
-reduce_prod_7 = _reduction("ReduceProd", inputs="data", until=17, elements=True)(by_attribute(PROD))
-reduce_max_7 = _reduction("ReduceMax", inputs="data", until=17, elements=True)(by_attribute(MAX))
-reduce_min_7 = _reduction("ReduceMin", inputs="data", until=17, elements=True)(by_attribute(MIN))
-reduce_mean_7 = _reduction("ReduceMean", inputs="data", until=17, elements=True)(by_attribute(MEAN))
-reduce_norm_7 = _reduction(f"{_NORMS} ReduceLogSum", inputs="data", until=17)(by_attribute(None))
-
-reduce_sum = _reduction("ReduceSum", inputs="data axes", since=13, elements=True)(by_input(SUM))
-reduce_prod = _reduction("ReduceProd", inputs="data axes", since=18, elements=True)(by_input(PROD))
-reduce_max = _reduction("ReduceMax", inputs="data axes", since=18, elements=True)(by_input(MAX))
-reduce_min = _reduction("ReduceMin", inputs="data axes", since=18, elements=True)(by_input(MIN))
-reduce_mean = _reduction("ReduceMean", inputs="data axes", since=18, elements=True)(by_input(MEAN))
+REDUCTIONS_BY_ATTRIBUTE = tuple(
+    _reduction(name, inputs="data", until=_SINCE.get(name, 18) - 1, elements=True)(by_attribute(fold))
+    for name, fold in _FOLDS.items()
+)
+REDUCTIONS = tuple(
+    _reduction(name, inputs="data axes", since=_SINCE.get(name, 18), elements=True)(by_input(fold))
+    for name, fold in _FOLDS.items()
+)
 _norm = by_input(None)
+reduce_norm_7 = _reduction(f"{_NORMS} ReduceLogSum", inputs="data", until=17)(by_attribute(None))
 reduce_norm = _reduction(_NORMS, inputs="data axes", since=18)(_norm)
 
 

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial, reduce
 from itertools import compress
-from math import floor, inf, isfinite
-from struct import pack, unpack
+from math import floor, isfinite
 from typing import Final
 
 from absint.lattices.contents import OPAQUE, Element
@@ -25,6 +24,7 @@ from absint.lattices.terms.normal import Real, ceildiv, floordiv
 from absint.lattices.value import Tensor
 from absint.transfer.conditions import is_empty
 from absint.transfer.elements import arithmetic as ar
+from absint.transfer.elements.premises import nearest
 from absint.transfer.elements.rounded import converted, of_integer, to_integer
 from absint.transfer.op import Op, as_size
 from absint.transfer.resize_modes import supported
@@ -55,16 +55,13 @@ def upsample_7(op: Op) -> Tensor:
     return _scaled(op, x, [_real(float32(float(s))) for s in scales], least=1)
 
 
-@rule("Upsample", "X scales -> Y", since=9, complete=True)
-def upsample(op: Op) -> Tensor:
+def by_scales(op: Op) -> Tensor:
     """Every axis scaled by the input scales, rounded down."""
-    return _scaled(op, op.tensor("X"), _scale_elements(op), least=1)
+    return _scaled(op, op.tensor("X"), _scale_elements(op), least=int(op.name == "Upsample"))
 
 
-@rule("Resize", "X scales -> Y", until=10, complete=True)
-def resize_10(op: Op) -> Tensor:
-    """Every axis scaled by the input scales, rounded down."""
-    return _scaled(op, op.tensor("X"), _scale_elements(op))
+upsample = rule("Upsample", "X scales -> Y", since=9, complete=True)(by_scales)
+resize_10 = rule("Resize", "X scales -> Y", until=10, complete=True)(by_scales)
 
 
 @rule("Resize", "X roi scales sizes -> Y", since=11, complete=True)
@@ -320,10 +317,5 @@ def _real(value: float) -> Element:
     return Real.constant(value) if isfinite(value) else OPAQUE
 
 
-def float32(value: float) -> float:
-    """The nearest float32."""
-    try:
-        result: float = unpack("f", pack("f", value))[0]
-    except OverflowError:
-        return inf
-    return result
+float32: Final = partial(nearest, DType.FLOAT)
+"""The nearest float32."""

@@ -143,18 +143,16 @@ def _with_last(op: Op, name: str, last: Dim | int, dtype: DType) -> Tensor:
 # Packed weights
 
 
-@device("MatMulPacked", "A B global_scale -> Y")
-def matmul_packed(op: Op) -> Tensor:
-    """A times the transpose of B, whose rows are packed blocks: (..., K) to (..., N)."""
+def packed_columns(op: Op) -> Tensor:
+    """The first input times packed weights, plus its product with two packed adapters: (..., K) to (..., N)."""
     op.may_fail(_LAYOUT)
-    return _with_last(op, "A", op.positive("N"), op.dtype("A"))
+    name = op.rule.inputs[0]
+    return _with_last(op, name, op.positive("N"), op.dtype(name))
 
 
-@device("MatMulNBitsQLoRA", "X W scales lora_A lora_A_scales lora_B lora_B_scales -> Y")
-def matmul_n_bits_qlora(op: Op) -> Tensor:
-    """X times a packed weight, plus its product with two packed adapters: (..., K) to (..., N)."""
-    op.may_fail(_LAYOUT)
-    return _with_last(op, "X", op.positive("N"), op.dtype("X"))
+_ADAPTED = "X W scales lora_A lora_A_scales lora_B lora_B_scales -> Y"
+matmul_packed = device("MatMulPacked", "A B global_scale -> Y")(packed_columns)
+matmul_n_bits_qlora = device("MatMulNBitsQLoRA", _ADAPTED)(packed_columns)
 
 
 @device("GatherPacked", "data indices -> output")

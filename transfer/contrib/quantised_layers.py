@@ -44,9 +44,7 @@ def require_names(op: Op, *names: str) -> None:
 
 def only_number(op: Op, name: str) -> Fraction:
     """The only element of an input; 0 if it is unknown."""
-    block = op.block(name)
-    value = constant(block.elements[0]) if block is not None and len(block.elements) == 1 else None
-    return Fraction(0 if value is None else value)
+    return constant(op.only(name)) or Fraction(0)
 
 
 @kernel("QLinearAdd QLinearMul", "A A_scale A_zero_point B B_scale B_zero_point C_scale C_zero_point -> C")
