@@ -15,10 +15,12 @@ from absint.lattices.logic.relation import (
     divisible,
     eq,
     ge,
+    le,
 )
-from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
-from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim
+from absint.lattices.shape import Shape
+from absint.lattices.terms.expr import UNKNOWN_DIM, UNKNOWN_SIZE, Dim
 from absint.lattices.value import Tensor
+from absint.transfer.forms import same_shape
 from absint.transfer.op import Op, as_size, of_dims
 from absint.transfer.semantics import EITHER, ONNX, RUNTIME, Asker
 
@@ -152,22 +154,6 @@ def require_like(op: Op, name: str, other: str) -> None:
         same_shape(op, other, op.tensor(other).shape, name, op.tensor(name).shape)
 
 
-def same_shape(op: Op, first: str, known: Shape, name: str, shape: Shape) -> tuple[str, Shape]:
-    """Require that two inputs, or axes of them, have one shape; the one of which more is known, and its input."""
-    if known is shape and not known.has_unknown:
-        return first, known
-    if known.rank is None or shape.rank is None:
-        if known is not shape or known is TOP_SHAPE or any(dim.is_unknown for dim in known.known):
-            op.may_fail(f"{name} must have the shape of {first}")
-        return (name, shape) if known is TOP_SHAPE else (first, known)
-    if known.rank != shape.rank:
-        found = f"{op.tensor(name).shape} and {op.tensor(first).shape}"
-        op.reject(f"{name} must have the rank of {first}, found shapes {found}")
-    for at, (size, wanted) in enumerate(zip(shape, known, strict=True)):
-        op.require_equal(size, wanted, f"dim {at} of {name} must equal that of {first}")
-    return first, shape_of(tuple([b if a.is_unknown else a for a, b in zip(known, shape, strict=True)]))
-
-
 def require_form(op: Op, name: str, reason: str, *forms: Sequence[Dim | int]) -> None:
     """Require one of these shapes of the input, if it is given."""
     if not op.has(name):
@@ -218,6 +204,24 @@ def require_captures(op: Op, batch: Dim) -> int:
 def first_known(*dims: Dim) -> Dim:
     """The first of several equal dims that is known; the first one if none is."""
     return next((dim for dim in dims if not dim.is_unknown), dims[0])
+
+
+def require_from_zero(op: Op, name: str, most: Dim | None, reason: str, *, by: Asker = "undocumented") -> None:
+    """Require every element of an input from 0 to `most`."""
+
+    def inside(least: Dim, greatest: Dim) -> Relation:
+        return ge(least, 0) if most is None else ge(least, 0) & le(greatest, most)
+
+    x, bounds = op.tensor(name), op.within(name)
+    elements = dict.fromkeys(x.contents.elements) if x.contents is not None else {UNKNOWN_DIM: None}
+    known = conjunction(*(inside(e, e) if isinstance(e, Dim) else UNKNOWN_RELATION for e in elements))
+    none = eq(x.shape.size, 0)
+    if known is not UNKNOWN_RELATION:
+        op.require(none | known, reason, by=by)
+    elif bounds is None or bounds.least is None or (bounds.most is None and most is not None):
+        op.may_fail(reason, unless=none, by=by)
+    else:
+        op.may_fail(reason, unless=none | inside(bounds.least, bounds.most or UNKNOWN_DIM), by=by)
 
 
 def scalar_size(op: Op, name: str) -> Dim:

@@ -25,7 +25,6 @@ from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.starred import last_dims, spliced
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, const
 from absint.lattices.value import Tensor
-from absint.transfer.conditions import same_shape
 from absint.transfer.op import Op, as_size
 from absint.transfer.stated import RuleError
 
@@ -143,6 +142,22 @@ class Form:
 
 def _dtype(op: Op, formal: Formal) -> DType:
     return op.common_dtype(*formal.typed) if len(formal.typed) > 1 else op.dtype(formal.typed[0])
+
+
+def same_shape(op: Op, first: str, known: Shape, name: str, shape: Shape) -> tuple[str, Shape]:
+    """Require that two inputs, or axes of them, have one shape; the one of which more is known, and its input."""
+    if known is shape and not known.has_unknown:
+        return first, known
+    if known.rank is None or shape.rank is None:
+        if known is not shape or known is TOP_SHAPE or any(dim.is_unknown for dim in known.known):
+            op.may_fail(f"{name} must have the shape of {first}")
+        return (name, shape) if known is TOP_SHAPE else (first, known)
+    if known.rank != shape.rank:
+        found = f"{op.tensor(name).shape} and {op.tensor(first).shape}"
+        op.reject(f"{name} must have the rank of {first}, found shapes {found}")
+    for at, (size, wanted) in enumerate(zip(shape, known, strict=True)):
+        op.require_equal(size, wanted, f"dim {at} of {name} must equal that of {first}")
+    return first, shape_of(tuple([b if a.is_unknown else a for a, b in zip(known, shape, strict=True)]))
 
 
 # Reading

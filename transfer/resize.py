@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial, reduce
 from itertools import compress
-from math import floor, isfinite
+from math import floor
 from typing import Final
 
-from absint.lattices.contents import OPAQUE, Element
+from absint.lattices.contents import Element
 from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, eq, ge, implies, le
 from absint.lattices.logic.truth import NO, UNKNOWN, YES, Truth
@@ -42,7 +42,7 @@ def upsample_1(op: Op) -> Tensor:
     op.require_rank(x.shape, 4, "X")
     scales = [op.number(name) for name in ("height_scale", "width_scale")]
     op.reject("height_scale or width_scale is missing", unless=None not in scales)
-    return _scaled(op, x, [_real(float32(scale or 0.0)) for scale in (1.0, 1.0, *scales)], least=1)
+    return _scaled(op, x, [ar.float_element(float32(scale or 0.0)) for scale in (1.0, 1.0, *scales)], least=1)
 
 
 @rule("Upsample", "X -> Y", since=7, until=8, complete=True)
@@ -52,7 +52,7 @@ def upsample_7(op: Op) -> Tensor:
     scales = op.attributes.get("scales")
     if not isinstance(scales, (list, tuple)):
         op.reject("scales is missing")
-    return _scaled(op, x, [_real(float32(float(s))) for s in scales], least=1)
+    return _scaled(op, x, [ar.float_element(float32(float(s))) for s in scales], least=1)
 
 
 def by_scales(op: Op) -> Tensor:
@@ -311,10 +311,6 @@ def _nearest(op: Op, value: Element) -> Dim:
     wide = converted(DType.FLOAT, DType.DOUBLE, value)
     raised = ar.floor(op, DType.DOUBLE, ar.add(op, DType.DOUBLE, wide, Real.constant(0.5)))
     return as_size(to_integer(op, DType.DOUBLE, DType.INT64, raised))
-
-
-def _real(value: float) -> Element:
-    return Real.constant(value) if isfinite(value) else OPAQUE
 
 
 float32: Final = partial(nearest, DType.FLOAT)
