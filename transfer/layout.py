@@ -120,7 +120,7 @@ def depth_to_space(op: Op) -> Tensor:
     """(N, C, H, W) to (N, C / b^2, H * b, W * b)."""
     x = op.tensor("input")
     n, c, h, w = _image(op, x)
-    b = _blocksize(op)
+    b = op.positive("blocksize")
     op.reject("mode must be DCR or CRD", unless=op.string("mode", "DCR") in ("DCR", "CRD"), found=op.string("mode"))
     _require_blocks(op, x, c, b * b, f"the channels must be a multiple of {b * b}, the square of the block size")
     return Tensor(x.dtype, shape_of((n, c // (b * b), h * b, w * b)), fill_of(x))
@@ -131,7 +131,7 @@ def space_to_depth(op: Op) -> Tensor:
     """(N, C, H, W) to (N, C * b^2, H / b, W / b)."""
     x = op.tensor("input")
     n, c, h, w = _image(op, x)
-    b = _blocksize(op)
+    b = op.positive("blocksize")
     _require_blocks(op, x, h, b, f"the height must be a multiple of the block size {b}")
     _require_blocks(op, x, w, b, f"the width must be a multiple of the block size {b}")
     return Tensor(x.dtype, shape_of((n, c * (b * b), h // b, w // b)), fill_of(x))
@@ -169,13 +169,6 @@ def _image(op: Op, x: Tensor) -> tuple[Dim, Dim, Dim, Dim]:
     op.require_rank(x.shape, 4, "the input")
     n, c, h, w = x.shape
     return n, c, h, w
-
-
-def _blocksize(op: Op) -> int:
-    size = op.integer("blocksize")
-    if size is None or size < 1:
-        op.reject(f"blocksize must be at least 1, found {'none' if size is None else size}")
-    return size
 
 
 @rule("ReverseSequence", "input sequence_lens -> Y", complete=True, elements=True, starred=True)

@@ -140,9 +140,7 @@ def group_normalization(op: Op) -> Tensor:
 
 def _grouped(op: Op) -> tuple[Shape, int, Dim, Dim]:
     """The shape of X, the number of groups, that of channels, and that of values of scale and of bias."""
-    shape, groups = op.tensor("X").shape, op.integer("num_groups")
-    if groups is None or groups <= 0:
-        op.reject("num_groups must be positive")
+    shape, groups = op.tensor("X").shape, op.positive("num_groups")
     if shape.is_top or len(shape) < 2:
         op.may_fail("X must have a batch and channels")
     channels = _channels(shape)

@@ -133,7 +133,7 @@ def _with_last(op: Op, name: str, last: Dim | int, dtype: DType) -> Tensor:
 
 
 def packed_columns(op: Op) -> Tensor:
-    """The first input times packed weights, plus its product with two packed adapters: (..., K) to (..., N)."""
+    """X (..., K) times packed weights: (..., N); in QLoRA, plus its product with two packed adapters."""
     op.may_fail(_LAYOUT)
     name = op.rule.inputs[0]
     return _with_last(op, name, op.positive("N"), op.dtype(name))
