@@ -26,14 +26,14 @@ def spliced(front: tuple[Dim, ...], middle: Shape, back: tuple[Dim, ...]) -> Sha
     return TOP_SHAPE if middle.is_top else middle if middle.is_bottom else shape_of((*front, *middle, *back))
 
 
-# Axes. One is known if it lies in the head, counted from the front, or in the tail, counted from the end.
+# Axes of any shape. One of unknown rank has those in its head, counted from the front, and in its tail, from the end.
 
 
 def place(shape: Shape, axis: int) -> int | None:
-    """The index of an axis of a shape of unknown rank among the known dims; None if it is not known."""
+    """The index of an axis among the known dims; None if it is not known, or if there is no such axis."""
     if 0 <= axis < len(shape.head):
         return axis
-    return len(shape.known) + axis if -len(shape.tail) <= axis < 0 else None
+    return len(shape.known) + axis if -len(last_dims(shape)) <= axis < 0 else None
 
 
 def places(shape: Shape, axes: Iterable[int]) -> frozenset[int] | None:
@@ -43,34 +43,40 @@ def places(shape: Shape, axes: Iterable[int]) -> frozenset[int] | None:
     return frozenset(known) if len(known) == len(found) else None
 
 
-def with_size(shape: Shape, at: int, size: Dim) -> Shape:
-    """The shape with another size at an index of the known dims."""
-    return shape.around((*shape.known[:at], size, *shape.known[at + 1 :]))
+def with_size(shape: Shape, at: int, *sizes: Dim) -> Shape:
+    """The shape with another size, or several or none, at an index of the known dims."""
+    known, count = shape.known, len(shape.head)
+    changed = (*known[:at], *sizes, *known[at + 1 :])
+    if shape.variable is None:
+        return shape_of(changed)
+    count += (len(sizes) - 1) * (at < count)
+    return StarredShape(changed[:count], shape.variable, changed[count:])
 
 
 def without(shape: Shape, gone: Collection[int]) -> Shape:
     """The shape without the axes at these indices of the known dims."""
-    count = len(shape.head)
     head = tuple([dim for at, dim in enumerate(shape.head) if at not in gone])
-    tail = tuple([dim for at, dim in enumerate(shape.tail, count) if at not in gone])
-    assert shape.variable is not None
+    if shape.variable is None:
+        return shape_of(head)
+    tail = tuple([dim for at, dim in enumerate(shape.tail, len(shape.head)) if at not in gone])
     return StarredShape(head, shape.variable, tail)
 
 
 def with_axes(shape: Shape, axes: Collection[int], size: Dim) -> Shape | None:
     """The shape with further axes of this size, which have these numbers in the result; None if it is not known where
-    they lie.
+    they lie, or if a known rank has no such axis.
     """
+    if shape.rank is not None:
+        axes = [axis + shape.rank + len(axes) if axis < 0 else axis for axis in axes]
     front, back = [axis for axis in axes if axis >= 0], [axis for axis in axes if axis < 0]
     head, tail = len(shape.head) + len(front), len(shape.tail) + len(back)
-    if shape.variable is None or any(axis >= head for axis in front) or any(axis < -tail for axis in back):
+    if any(axis >= head for axis in front) or any(axis < -tail for axis in back):
         return None
     first, last = iter(shape.head), iter(shape.tail)
-    return StarredShape(
-        tuple([size if axis in front else next(first) for axis in range(head)]),
-        shape.variable,
-        tuple([size if axis in back else next(last) for axis in range(-tail, 0)]),
-    )
+    grown = tuple([size if axis in front else next(first) for axis in range(head)])
+    if shape.variable is None:
+        return None if shape.rank is None or back else shape_of(grown)
+    return StarredShape(grown, shape.variable, tuple([size if a in back else next(last) for a in range(-tail, 0)]))
 
 
 def dims_of_rank(shape: Shape, rank: int) -> tuple[Dim, ...] | None:

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from typing import Final
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, Relation, conjunction, divisible, eq, ge, ite, le
+from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, conjunction, divisible, eq, ge, ite, le
 from absint.lattices.logic.truth import YES
 from absint.lattices.shape import Shape, shape_of
-from absint.lattices.terms.expr import UNKNOWN_DIM, UNKNOWN_SIZE, Dim, Expr, const
+from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, const
 from absint.lattices.terms.normal import floordiv
 from absint.lattices.value import Tensor
-from absint.transfer.conditions import filled
+from absint.transfer.conditions import filled, require_from_zero
 from absint.transfer.heads import (
     PACKED,
     UNKNOWN_HEADS,
@@ -29,7 +29,7 @@ from absint.transfer.heads import (
 )
 from absint.transfer.op import Op
 from absint.transfer.rule import PREVIEW, overlay, rule
-from absint.transfer.semantics import ONNX, Asker
+from absint.transfer.semantics import ONNX
 
 
 @overlay
@@ -162,7 +162,7 @@ def _require_of_kernel(op: Op, q: Heads, k: Heads, v: Heads, total: Dim) -> None
         op.may_fail("qk_matmul_output_mode must be 0, 1, 2 or 3")
     if op.has("nonpad_kv_seqlen"):
         reason = "onnxruntime needs nonpad_kv_seqlen from 0 to the keys"
-        _require_from_zero(op, "nonpad_kv_seqlen", total, reason, by="onnxruntime")
+        require_from_zero(op, "nonpad_kv_seqlen", total, reason, by="onnxruntime")
 
 
 def _past_needs(op: Op, k: Heads, v: Heads) -> Iterator[Need]:
@@ -254,7 +254,7 @@ def rotary_embedding(op: Op) -> Tensor:
     if op.has("position_ids"):
         op.require_dims("position_ids", batch, steps)
         op.require(le(steps, rows), "onnxruntime needs as many angles as steps", by="onnxruntime")
-        _require_from_zero(op, "position_ids", rows - 1, "every position must have an angle")
+        require_from_zero(op, "position_ids", rows - 1, "every position must have an angle")
     return Tensor(op.common_dtype("X", "cos_cache", "sin_cache"), x.shape)
 
 
@@ -278,23 +278,5 @@ def tensor_scatter(op: Op) -> Tensor:
     if op.has("write_indices"):
         op.require_dims("write_indices", shape[0])
         most = shape[along] - update.shape[along] if mode == "linear" else None
-        _require_from_zero(op, "write_indices", most, "the new steps must fit the cache from write_indices on")
+        require_from_zero(op, "write_indices", most, "the new steps must fit the cache from write_indices on")
     return Tensor(dtype, shape)
-
-
-def _require_from_zero(op: Op, name: str, most: Dim | None, reason: str, *, by: Asker = "undocumented") -> None:
-    """onnxruntime needs every element from 0 to `most`."""
-
-    def inside(least: Dim, greatest: Dim) -> Relation:
-        return ge(least, 0) if most is None else ge(least, 0) & le(greatest, most)
-
-    x, bounds = op.tensor(name), op.within(name)
-    elements = dict.fromkeys(x.contents.elements) if x.contents is not None else {UNKNOWN_DIM: None}
-    known = conjunction(*(inside(e, e) if isinstance(e, Dim) else UNKNOWN_RELATION for e in elements))
-    none = eq(x.shape.size, 0)
-    if known is not UNKNOWN_RELATION:
-        op.require(none | known, reason, by=by)
-    elif bounds is None or bounds.least is None or (bounds.most is None and most is not None):
-        op.may_fail(reason, unless=none, by=by)
-    else:
-        op.may_fail(reason, unless=none | inside(bounds.least, bounds.most or UNKNOWN_DIM), by=by)

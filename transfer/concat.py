@@ -242,11 +242,11 @@ def _split(op: Op, sizes: Sequence[Dim] | None) -> list[Tensor]:
     x, count = op.tensor("input"), op.outputs
     if sizes is not None and len(sizes) != count:
         op.reject(f"split must have {count} sizes, found {len(sizes)}")
-    known = place(x.shape, op.integer("axis", 0)) if x.shape.is_top else op.axis(op.integer("axis", 0), len(x.shape))
-    if known is None:
+    axis = op.place(x.shape, op.integer("axis", 0))
+    if axis is None:
         op.may_fail("the split sizes must fit the axis, and the rank is unknown")
         return [moved(x, TOP_SHAPE, unmoved)] * count
-    axis, total = known, x.shape.known[known]
+    total = x.shape.known[axis]
     if sizes is not None:
         parts = _given_parts(op, total, sizes)
     elif op.integer("num_outputs", -1) == -1:
@@ -256,13 +256,11 @@ def _split(op: Op, sizes: Sequence[Dim] | None) -> list[Tensor]:
         parts = [total // count] * count
     else:
         parts = _rounded_parts(op, total, count)
-    if x.shape.is_top:
-        return [moved(x, with_size(x.shape, axis, part), nothing) for part in parts]
     if x.contents is None or x.contents.is_fill:
         starts: list[Dim] = [ZERO_EXPR] * count  # the start of a part matters to elements alone
     else:
         starts = list(accumulate(parts[:-1], initial=ZERO_EXPR))
-    return [_part(x, axis, part, start) for part, start in zip(parts, starts, strict=True)]
+    return [part_of(x, axis, part, start) for part, start in zip(parts, starts, strict=True)]
 
 
 _MAX_PARTS: Final = 256
@@ -310,11 +308,11 @@ def _rounded_parts(op: Op, total: Dim, count: int) -> list[Dim]:
     return [size, *(greatest(op.facts, 0, least(op.facts, size, total - size * i)) for i in range(1, count))]
 
 
-def _part(x: Tensor, axis: int, size: Dim, start: Dim) -> Tensor:
-    result = shape_of((*x.shape[:axis], size, *x.shape[axis + 1 :]))
+def part_of(x: Tensor, axis: int, size: Dim, start: Dim) -> Tensor:
+    """So many slices along an axis, from the one at `start` on."""
 
     def cut(block: Block[Element]) -> Block[Element]:
         at = int(start)
         return block.taken(range(at, min(at + int(size), block.shape[axis])), axis)
 
-    return moved(x, result, cut if start.is_concrete else nothing)
+    return moved(x, with_size(x.shape, axis, size), cut if start.is_concrete else nothing)

@@ -15,10 +15,12 @@ from absint.lattices.logic.relation import (
     divisible,
     eq,
     ge,
+    le,
 )
 from absint.lattices.shape import Shape
-from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim
+from absint.lattices.terms.expr import UNKNOWN_DIM, UNKNOWN_SIZE, Dim
 from absint.lattices.value import Tensor
+from absint.transfer.forms import same_shape
 from absint.transfer.op import Op, as_size, of_dims
 from absint.transfer.semantics import EITHER, ONNX, RUNTIME, Asker
 
@@ -148,16 +150,8 @@ def required_text(op: Op, name: str, known: Collection[str]) -> None:
 
 def require_like(op: Op, name: str, other: str) -> None:
     """Require the shape of the other input, if this one is given."""
-    if not op.has(name):
-        return
-    shape, wanted = op.tensor(name).shape, op.tensor(other).shape
-    if shape.is_top or wanted.is_top:
-        op.may_fail(f"{name} must have the shape of {other}")
-        return
-    if len(shape) != len(wanted):
-        op.reject(f"{name} must have the rank of {other}, found shapes {shape} and {wanted}")
-    for axis, (found, dim) in enumerate(zip(shape, wanted, strict=True)):
-        op.require_equal(found, dim, f"dim {axis} of {name} must equal that of {other}")
+    if op.has(name):
+        same_shape(op, other, op.tensor(other).shape, name, op.tensor(name).shape)
 
 
 def require_form(op: Op, name: str, reason: str, *forms: Sequence[Dim | int]) -> None:
@@ -169,6 +163,12 @@ def require_form(op: Op, name: str, reason: str, *forms: Sequence[Dim | int]) ->
         op.may_fail(reason)
     else:
         op.require(disjunction(*(same_dims(shape, form) for form in forms)), reason, found=shape)
+
+
+def require_scores(op: Op, batch: Dim, heads: Dim | int, length: Dim, total: Dim) -> None:
+    """Require that a bias, if it is given, broadcasts to the scores of attention along batches and heads."""
+    forms = [(rows, each, length, total) for rows in (batch, 1) for each in (heads, 1)]
+    require_form(op, "attention_bias", "attention_bias must broadcast to the scores", *forms)
 
 
 def require_together(op: Op, *names: str) -> bool:
@@ -204,6 +204,24 @@ def require_captures(op: Op, batch: Dim) -> int:
 def first_known(*dims: Dim) -> Dim:
     """The first of several equal dims that is known; the first one if none is."""
     return next((dim for dim in dims if not dim.is_unknown), dims[0])
+
+
+def require_from_zero(op: Op, name: str, most: Dim | None, reason: str, *, by: Asker = "undocumented") -> None:
+    """Require every element of an input from 0 to `most`."""
+
+    def inside(least: Dim, greatest: Dim) -> Relation:
+        return ge(least, 0) if most is None else ge(least, 0) & le(greatest, most)
+
+    x, bounds = op.tensor(name), op.within(name)
+    elements = dict.fromkeys(x.contents.elements) if x.contents is not None else {UNKNOWN_DIM: None}
+    known = conjunction(*(inside(e, e) if isinstance(e, Dim) else UNKNOWN_RELATION for e in elements))
+    none = eq(x.shape.size, 0)
+    if known is not UNKNOWN_RELATION:
+        op.require(none | known, reason, by=by)
+    elif bounds is None or bounds.least is None or (bounds.most is None and most is not None):
+        op.may_fail(reason, unless=none, by=by)
+    else:
+        op.may_fail(reason, unless=none | inside(bounds.least, bounds.most or UNKNOWN_DIM), by=by)
 
 
 def scalar_size(op: Op, name: str) -> Dim:

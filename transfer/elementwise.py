@@ -77,22 +77,11 @@ def identity(op: Op) -> Value:
     return value
 
 
-@rule("Dropout", "X -> Y mask", until=6, complete=True, elements=True, starred=True)
+@rule("Dropout", "X -> Y mask", until=11, complete=True, elements=True, starred=True)
 def dropout_1(op: Op) -> tuple[Tensor, Tensor]:
-    """Shape and type of X for both outputs; elements change unless is_test is set."""
-    return _dropped(op.tensor("X"), op.dtype("X"), unchanged=op.integer("is_test", 0) != 0)
-
-
-@rule("Dropout", "X -> Y mask", since=7, until=9, complete=True, elements=True, starred=True)
-def dropout_7(op: Op) -> tuple[Tensor, Tensor]:
-    """X itself, and a mask of its shape and type."""
-    return _dropped(op.tensor("X"), op.dtype("X"))
-
-
-@rule("Dropout", "X -> Y mask", since=10, until=11, complete=True, elements=True, starred=True)
-def dropout_10(op: Op) -> tuple[Tensor, Tensor]:
-    """X itself, and a boolean mask of its shape."""
-    return _dropped(op.tensor("X"), DType.BOOL)
+    """X itself, before opset 7 only if is_test is set; a mask of its shape, and before opset 10 of its type."""
+    mask = DType.BOOL if op.version >= 10 else op.dtype("X")
+    return _dropped(op.tensor("X"), mask, op.version >= 7 or op.integer("is_test", 0) != 0)
 
 
 @rule("Dropout", "X ratio training_mode -> Y mask", since=12, complete=True, elements=True, starred=True)
@@ -112,10 +101,10 @@ def dropout(op: Op) -> tuple[Tensor, Tensor]:
     modes = op.block("training_mode")
     known = modes is not None and modes.elements == (FALSE,)
     training = op.has("training_mode") and not known
-    return _dropped(op.tensor("X"), DType.BOOL, unchanged=not training)
+    return _dropped(op.tensor("X"), DType.BOOL, not training)
 
 
-def _dropped(x: Tensor, mask: DType, unchanged: bool = True) -> tuple[Tensor, Tensor]:
+def _dropped(x: Tensor, mask: DType, unchanged: bool) -> tuple[Tensor, Tensor]:
     return x if unchanged else Tensor(x.dtype, x.shape), Tensor(mask, x.shape)
 
 
@@ -159,15 +148,8 @@ def clip(op: Op) -> Tensor:
     x = Tensor(op.common_dtype("X", "min", "max"), x.shape, x.contents)
     if x.dtype is DType.BFLOAT16 and op.version < 16 and (op.has("min") or op.has("max")):
         op.reject("onnxruntime runs a function with a Where, which takes no BFLOAT16 before opset 16", by="onnxruntime")
-    return _clipped(op, x, _end(op, "min"), _end(op, "max"))
-
-
-def _end(op: Op, name: str) -> Element | None:
-    """The one element of an optional input."""
-    if not op.has(name):
-        return None
-    block = op.block(name)
-    return block.elements[0] if block is not None and len(block.elements) == 1 else OPAQUE
+    lo, hi = (op.only(name) if op.has(name) else None for name in ("min", "max"))
+    return _clipped(op, x, lo, hi)
 
 
 def _clipped(op: Op, x: Tensor, lo: Element | None, hi: Element | None) -> Tensor:

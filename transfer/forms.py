@@ -113,7 +113,7 @@ class Form:
                 seen = formal.key, x.shape  # another of this shape agrees
             if formal.starred:
                 found, sizes = formal.parted(op, x.shape)
-                rest = (formal.name, found) if rest is None else _alike(op, rest, (formal.name, found))
+                rest = (formal.name, found) if rest is None else same_shape(op, *rest, formal.name, found)
             else:
                 sizes = op.sizes(formal.name, len(formal.axes))
             for axis, size in zip(formal.axes, sizes, strict=True):
@@ -144,15 +144,14 @@ def _dtype(op: Op, formal: Formal) -> DType:
     return op.common_dtype(*formal.typed) if len(formal.typed) > 1 else op.dtype(formal.typed[0])
 
 
-def _alike(op: Op, one: tuple[str, Shape], other: tuple[str, Shape]) -> tuple[str, Shape]:
-    """Require that `...` stands for the same axes in two inputs; the ones that are known."""
-    (first, known), (name, shape) = one, other
+def same_shape(op: Op, first: str, known: Shape, name: str, shape: Shape) -> tuple[str, Shape]:
+    """Require that two inputs, or axes of them, have one shape; the one of which more is known, and its input."""
     if known is shape and not known.has_unknown:
-        return one
+        return first, known
     if known.rank is None or shape.rank is None:
         if known is not shape or known is TOP_SHAPE or any(dim.is_unknown for dim in known.known):
             op.may_fail(f"{name} must have the shape of {first}")
-        return other if known is TOP_SHAPE else one
+        return (name, shape) if known is TOP_SHAPE else (first, known)
     if known.rank != shape.rank:
         found = f"{op.tensor(name).shape} and {op.tensor(first).shape}"
         op.reject(f"{name} must have the rank of {first}, found shapes {found}")

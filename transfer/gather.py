@@ -11,7 +11,7 @@ from absint.lattices.contents import OPAQUE, Contents, Element, is_small, join_e
 from absint.lattices.logic.relation import UNKNOWN_RELATION, Relation, conjunction, disjunction, divisible, eq, ge
 from absint.lattices.ramp import Ramp
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
-from absint.lattices.starred import dims_of_rank, place, spliced
+from absint.lattices.starred import dims_of_rank, spliced, with_size
 from absint.lattices.terms.expr import ZERO_EXPR, Dim, Expr, product
 from absint.lattices.value import Tensor
 from absint.transfer import indexing
@@ -24,30 +24,17 @@ from absint.transfer.rule import rule
 @rule("Gather", "data indices -> Y", complete=True, elements=True, starred=True)
 def gather(op: Op) -> Tensor:
     """numpy.take: data.shape[:axis] + indices.shape + data.shape[axis+1:]."""
-    data, indices, dtype = op.tensor("data"), op.tensor("indices"), op.dtype("data")
-    if data.shape.is_top:
-        return Tensor(dtype, _gathered_of_any_rank(op, data.shape, indices), fill_of(data))
-    axis = op.axis(op.integer("axis", 0), len(data.shape))
-    indexing.require_in_range(op, indices, data.shape[axis])
+    data, indices = op.tensor("data"), op.tensor("indices")
+    at = op.place(data.shape, op.integer("axis", 0))
+    if at is None or (data.shape.is_top and indices.shape.is_top):
+        op.may_fail(indexing.IN_RANGE)
+        return Tensor(data.dtype, TOP_SHAPE, fill_of(data))
+    indexing.require_in_range(op, indices, data.shape.known[at])
     if indices.shape.is_top:
-        shape = spliced(data.shape[:axis], indices.shape, data.shape[axis + 1 :])
-        return Tensor(dtype, shape, fill_of(data))
-    shape = shape_of((*data.shape[:axis], *indices.shape, *data.shape[axis + 1 :]))
-    return Tensor(dtype, shape, fill_of(data) or _gathered(op, shape, axis))
-
-
-def _gathered_of_any_rank(op: Op, data: Shape, indices: Tensor) -> Shape:
-    """The shape of numpy.take from data of unknown rank along an axis among its known dims."""
-    axis = op.integer("axis", 0)
-    at = place(data, axis)
-    if at is None or data.variable is None or indices.shape.rank is None:
-        op.may_fail("every index must lie within the axis")
-        return TOP_SHAPE
-    indexing.require_in_range(op, indices, data.known[at])
-    if axis >= 0:
-        return Shape.starred(data.variable, (*data.head[:at], *indices.shape, *data.head[at + 1 :]), data.tail)
-    at -= len(data.head)
-    return Shape.starred(data.variable, data.head, (*data.tail[:at], *indices.shape, *data.tail[at + 1 :]))
+        shape = spliced(data.shape[:at], indices.shape, data.shape[at + 1 :])
+    else:
+        shape = with_size(data.shape, at, *indices.shape.dims)
+    return Tensor(data.dtype, shape, fill_of(data) or _gathered(op, shape, at))
 
 
 def _gathered(op: Op, shape: Shape, axis: int) -> Contents | None:

@@ -140,17 +140,11 @@ def _of_rank_0(op: Op, name: str) -> Element:
 
     No runtime knows an element that depends on the sizes of the inputs before it runs.
     """
-    element = _sole(op, name)
+    element = op.only(name)
     known_later = isinstance(element, Expr) and element.const is None
     if op.tensor(name).shape.rank and not known_later:
         op.may_fail(f"{name} must have rank 0: onnx rejects a constant of one element and another rank")
     return element
-
-
-def _sole(op: Op, name: str) -> Element:
-    """The one element of an input, if known."""
-    block = op.block(name)
-    return block.elements[0] if block is not None and len(block.elements) == 1 else OPAQUE
 
 
 def _require_step(op: Op, delta: Element) -> None:
@@ -276,23 +270,22 @@ def _diagonal(dtype: DType, shape: Shape, k: int) -> Contents | None:
 def one_hot(op: Op) -> Tensor:
     """A new axis of size depth, with values[1] at the index and values[0] elsewhere."""
     require_scalar(op, "depth")
-    found = _sole(op, "depth")
+    found = op.only("depth")
     whole = found.num if isinstance(found, Real) and found.den == 1 else integer(found)
     depth = as_size(op, whole, "depth")
     op.require(rel.ge(depth, 1), "onnxruntime needs a depth of 1 or more", by="undocumented")
     op.require_equal(op.sizes("values", 1)[0], 2, "values must have two elements")
     shape, dtype = op.tensor("indices").shape, op.dtype("values")
+    axis, reason = op.integer("axis", -1), "onnxruntime needs indices of rank 1 or more"
     if shape.is_top:
-        if not shape.known:
-            op.may_fail("onnxruntime needs indices of rank 1 or more", by="onnxruntime")
-        grown = with_axes(shape, [op.integer("axis", -1)], depth)
-        if grown is not None:
-            return Tensor(dtype, grown)
+        op.may_fail(reason, unless=len(shape.known) > 0, by="onnxruntime")
+    else:
+        op.reject(reason, unless=len(shape) != 0, by="onnxruntime")
+        axis = op.axis(axis, len(shape) + 1)
+    result = with_axes(shape, [axis], depth)
+    if result is None:
         op.may_fail("axis must be in range")
         return Tensor(dtype)
-    op.reject("onnxruntime needs indices of rank 1 or more", unless=len(shape) != 0, by="onnxruntime")
-    axis = op.axis(op.integer("axis", -1), len(shape) + 1)
-    result = shape_of((*shape[:axis], depth, *shape[axis:]))
     return Tensor(dtype, result, _hot(op, result, axis))
 
 
@@ -325,7 +318,7 @@ def mel_weight_matrix(op: Op) -> Tensor:
     """(dft_length // 2 + 1, num_mel_bins) weights."""
     for name in ("sample_rate", "lower", "upper"):
         require_single(op, name)
-    numbers = [ar.constant(_sole(op, name)) for name in ("dft_length", "sample_rate", "lower", "upper")]
+    numbers = [ar.constant(op.only(name)) for name in ("dft_length", "sample_rate", "lower", "upper")]
     if not _in_spectrum(*numbers):
         reason = "the bands must lie in the spectrum"
         op.require(rel.FALSE if _leaves_spectrum(*numbers) else rel.UNKNOWN_RELATION, reason, by="undocumented")

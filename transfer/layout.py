@@ -7,7 +7,7 @@ from itertools import accumulate
 from operator import add, mul
 from typing import Final
 
-from absint.lattices.contents import Contents, Element
+from absint.lattices.contents import OPAQUE, Contents, Element
 from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import FALSE, TRUE, divisible, ge
 from absint.lattices.ramp import NO_RAMPS, ramp, spread
@@ -16,8 +16,9 @@ from absint.lattices.starred import dims_of_rank
 from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr
 from absint.lattices.value import Tensor
 from absint.transfer.conditions import documents_exclude, is_empty, one_value, vector
+from absint.transfer.elements.arithmetic import zero
 from absint.transfer.elements.conversion import whole_numbers
-from absint.transfer.elements.folding import fill_of, moved, unmoved, zero
+from absint.transfer.elements.folding import fill_of, moved, unmoved
 from absint.transfer.elements.premises import fit, integer
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
@@ -119,7 +120,7 @@ def depth_to_space(op: Op) -> Tensor:
     """(N, C, H, W) to (N, C / b^2, H * b, W * b)."""
     x = op.tensor("input")
     n, c, h, w = _image(op, x)
-    b = _blocksize(op)
+    b = op.positive("blocksize")
     op.reject("mode must be DCR or CRD", unless=op.string("mode", "DCR") in ("DCR", "CRD"), found=op.string("mode"))
     _require_blocks(op, x, c, b * b, f"the channels must be a multiple of {b * b}, the square of the block size")
     return Tensor(x.dtype, shape_of((n, c // (b * b), h * b, w * b)), fill_of(x))
@@ -130,7 +131,7 @@ def space_to_depth(op: Op) -> Tensor:
     """(N, C, H, W) to (N, C * b^2, H / b, W / b)."""
     x = op.tensor("input")
     n, c, h, w = _image(op, x)
-    b = _blocksize(op)
+    b = op.positive("blocksize")
     _require_blocks(op, x, h, b, f"the height must be a multiple of the block size {b}")
     _require_blocks(op, x, w, b, f"the width must be a multiple of the block size {b}")
     return Tensor(x.dtype, shape_of((n, c * (b * b), h // b, w // b)), fill_of(x))
@@ -170,13 +171,6 @@ def _image(op: Op, x: Tensor) -> tuple[Dim, Dim, Dim, Dim]:
     return n, c, h, w
 
 
-def _blocksize(op: Op) -> int:
-    size = op.integer("blocksize")
-    if size is None or size < 1:
-        op.reject(f"blocksize must be at least 1, found {'none' if size is None else size}")
-    return size
-
-
 @rule("ReverseSequence", "input sequence_lens -> Y", complete=True, elements=True, starred=True)
 def reverse_sequence(op: Op) -> Tensor:
     """The first sequence_lens[b] steps of batch entry b in reverse order."""
@@ -210,7 +204,7 @@ def trilu(op: Op) -> Tensor:
 
 def _trilu_contents(op: Op, x: Tensor) -> Contents | None:
     nothing = zero(x.dtype)
-    if x.contents is None or nothing is None:
+    if x.contents is None or nothing is OPAQUE:
         return None
     if x.contents.is_fill and x.contents.elements[0] == nothing:
         return x.contents

@@ -140,9 +140,7 @@ def group_normalization(op: Op) -> Tensor:
 
 def _grouped(op: Op) -> tuple[Shape, int, Dim, Dim]:
     """The shape of X, the number of groups, that of channels, and that of values of scale and of bias."""
-    shape, groups = op.tensor("X").shape, op.integer("num_groups")
-    if groups is None or groups <= 0:
-        op.reject("num_groups must be positive")
+    shape, groups = op.tensor("X").shape, op.positive("num_groups")
     if shape.is_top or len(shape) < 2:
         op.may_fail("X must have a batch and channels")
     channels = _channels(shape)
@@ -173,13 +171,13 @@ def batch_normalization_7(op: Op) -> tuple[Tensor, ...]:
     x = op.tensor("X")
     op.may_fail("onnxruntime computes no statistics", unless=op.outputs <= 1, by="onnxruntime")
     _need_channels(op, x.shape)
+    names = ("scale", "B", "mean", "var")
     if op.integer("spatial", 1) == 1:  # onnxruntime takes any other number for 0
-        _require_vectors(op, _channels(x.shape), "scale", "B", "mean", "var")
-        statistics = shape_of((_vector_size(op, _channels(x.shape), "scale", "B", "mean", "var"),))
+        statistics = _statistics_of_channels(op, x.shape, *names)
     else:
-        _require_planes(op, x.shape, "scale", "B", "mean", "var")
+        _require_planes(op, x.shape, *names)
         statistics = op.tensor("mean").shape
-    dtype = op.common_dtype("X", "scale", "B", "mean", "var")
+    dtype = op.common_dtype("X", *names)
     return Tensor(dtype, x.shape), *(Tensor(dtype, statistics) for _ in range(4))
 
 
@@ -193,15 +191,12 @@ def batch_normalization_7(op: Op) -> tuple[Tensor, ...]:
 def batch_normalization(op: Op) -> tuple[Tensor, ...]:
     """Normalised by channel: the shape of X; in training mode also the running mean and variance of each channel."""
     x = op.tensor("X")
-    channels = _channels(x.shape)
     _need_channels(op, x.shape)
     if op.outputs > 1 and not op.integer("training_mode", 0):
         op.may_fail("running statistics are outputs in training mode only")
     if op.integer("training_mode", 0):
         op.may_fail("onnxruntime trains only in some builds", by="onnxruntime")
-    names = ("scale", "B", "input_mean", "input_var")
-    _require_vectors(op, channels, *names)
-    statistics = shape_of((_vector_size(op, channels, *names),))
+    statistics = _statistics_of_channels(op, x.shape, "scale", "B", "input_mean", "input_var")
     normalised = op.common_dtype("X", "scale", "B") if op.version < 15 else op.dtype("X")
     moving = op.common_dtype("input_mean", "input_var")
     return Tensor(normalised, x.shape), Tensor(moving, statistics), Tensor(moving, statistics)
@@ -234,11 +229,12 @@ def _require_vectors(op: Op, size: Dim, *names: str) -> None:
         op.require_equal(op.sizes(name, 1)[0], size, f"{name} must have one value for each channel")
 
 
-def _vector_size(op: Op, channels: Dim, *names: str) -> Dim:
-    """The number of channels, from X or the first parameter of known size."""
+def _statistics_of_channels(op: Op, x: Shape, *names: str) -> Shape:
+    """One value for each channel, which these inputs must have too; their number from X or the first known of them."""
+    _require_vectors(op, _channels(x), *names)
     shapes = [op.tensor(name).shape for name in names]
-    known = [d for d in (channels, *(s[0] for s in shapes if s.rank == 1)) if not d.is_unknown]
-    return min(known, key=lambda d: not d.is_concrete, default=UNKNOWN_SIZE)
+    known = [d for d in (_channels(x), *(s[0] for s in shapes if s.rank == 1)) if not d.is_unknown]
+    return shape_of((min(known, key=lambda d: not d.is_concrete, default=UNKNOWN_SIZE),))
 
 
 @rule("LayerNormalization", "X Scale B -> Y Mean InvStdDev", complete=True, starred=True)

@@ -12,7 +12,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Final
 
 from absint.lattices.block import Block
-from absint.lattices.contents import Element
+from absint.lattices.contents import OPAQUE, Element
 from absint.lattices.dtype import CONFLICT, DType
 from absint.lattices.logic import relation as rel
 from absint.lattices.logic.facts import NO_FACTS, Facts
@@ -20,7 +20,7 @@ from absint.lattices.logic.piecewise import given
 from absint.lattices.logic.relation import FALSE, TRUE
 from absint.lattices.logic.truth import YES
 from absint.lattices.shape import SCALAR, TOP_SHAPE, Shape, shape_of
-from absint.lattices.starred import aligned
+from absint.lattices.starred import aligned, place
 from absint.lattices.terms.expr import NATURAL, ONE_EXPR, UNKNOWN_DIM, UNKNOWN_SIZE, Dim, Expr, Unknown, as_dim
 from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.normal import broadcast
@@ -170,6 +170,11 @@ class Op(Stating):
             return None
         return value.contents.array(value.shape.concrete)
 
+    def only(self, name: str) -> Element:
+        """The element of an input that holds one; OPAQUE if it holds another number, or if it is unknown."""
+        found = self.block(name)
+        return found.elements[0] if found is not None and len(found.elements) == 1 else OPAQUE
+
     def integers(self, name: str) -> list[Dim] | None:
         """The elements of an integer vector (or scalar), or None if the input is left out or its length is unknown.
 
@@ -206,6 +211,10 @@ class Op(Stating):
         if not -rank <= axis < rank:
             self.reject(f"{name} {axis} is out of range for rank {rank}")
         return axis + rank if axis < 0 else axis
+
+    def place(self, shape: Shape, axis: int, name: str = "axis") -> int | None:
+        """The index of an axis among the known dims; None where that is unknown. Rejects the node as `axis` does."""
+        return place(shape, axis) if shape.rank is None else self.axis(axis, shape.rank, name)
 
     def require_rank(self, shape: Shape, rank: int, what: str) -> None:
         """Reject the node if the shape is known to have another rank."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from absint.lattices.block import Block
-from absint.lattices.contents import Contents, Element, join_elements
+from absint.lattices.contents import OPAQUE, Contents, Element, join_elements
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, conjunction, disjunction, eq, ge, le, one_of
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
@@ -14,7 +14,7 @@ from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.normal import maximum
 from absint.lattices.value import Tensor
 from absint.transfer.conditions import filled, is_empty, runs_as, vector
-from absint.transfer.elements.folding import zero
+from absint.transfer.elements.arithmetic import zero
 from absint.transfer.elements.logic import is_natural, least
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
@@ -126,15 +126,13 @@ def _padded_fill(op: Op, x: Tensor, pads: Sequence[Dim] | None) -> Contents | No
         return None
     if pads is not None and all(pad.bounds.leq(_CROPPED) for pad in pads):
         return x.contents
-    filling = _filling(op, x) if op.string("mode", "constant") == "constant" else None
-    return None if filling is None else Contents.fill(join_elements(x.contents.elements[0], filling))
+    return Contents.fill(join_elements(x.contents.elements[0], _filling(op, x)))
 
 
 def _padded_contents(op: Op, x: Tensor, added: dict[int, Pads]) -> Contents | None:
     """Known elements with known pads of a known constant."""
-    filling = _filling(op, x)
-    constant = all(pad.is_concrete for pads in added.values() for pad in pads)
-    if x.contents is None or not constant or filling is None or op.string("mode", "constant") != "constant":
+    filling, constant = _filling(op, x), all(pad.is_concrete for pads in added.values() for pad in pads)
+    if x.contents is None or not constant or filling is OPAQUE:
         return None
     block = op.block("data")
     for axis, (before, after) in added.items():
@@ -144,13 +142,13 @@ def _padded_contents(op: Op, x: Tensor, added: dict[int, Pads]) -> Contents | No
     return None if block is None else Contents.from_block(block)
 
 
-def _filling(op: Op, x: Tensor) -> Element | None:
-    if "constant_value" not in op.rule.inputs:
-        return zero(x.dtype) if not op.number("value", 0.0) else None
-    if not op.has("constant_value"):
-        return zero(x.dtype)
-    found = op.block("constant_value")
-    return None if found is None or len(found.elements) != 1 else found.elements[0]
+def _filling(op: Op, x: Tensor) -> Element:
+    """The constant; OPAQUE where it is unknown, or in another mode."""
+    if op.string("mode", "constant") != "constant":
+        return OPAQUE
+    if "constant_value" not in op.rule.places:
+        return OPAQUE if op.number("value", 0.0) else zero(x.dtype)
+    return op.only("constant_value") if op.has("constant_value") else zero(x.dtype)
 
 
 def _pad_axis(block: Block[Element], axis: int, before: int, after: int, filling: Element) -> Block[Element] | None:

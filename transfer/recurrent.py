@@ -22,25 +22,13 @@ ACTIVATIONS = frozenset({"Relu", "Tanh", "Sigmoid", "HardSigmoid", "Elu", "Softs
 DIRECTIONS = {"forward": 1, "reverse": 1, "bidirectional": 2}
 
 
-@rule("LSTM", "X W R B sequence_lens initial_h initial_c P -> Y Y_h Y_c", complete=True)
-def lstm(op: Op) -> tuple[Tensor, ...]:
-    """X (seq, batch, input) to Y (seq, directions, batch, hidden) and the last hidden and cell states."""
-    return _recurrent(op, gates=4, states=("initial_h", "initial_c"))
+LAYERS: Final = {"LSTM": (4, 3), "GRU": (3, 2), "RNN": (1, 1)}
+"""The gates of a layer, and the activations of each direction."""
 
 
-@rule("GRU", "X W R B sequence_lens initial_h -> Y Y_h", complete=True)
-def gru(op: Op) -> tuple[Tensor, ...]:
-    """X (seq, batch, input) to Y (seq, directions, batch, hidden) and the last hidden state."""
-    return _recurrent(op, gates=3, states=("initial_h",))
-
-
-@rule("RNN", "X W R B sequence_lens initial_h -> Y Y_h", complete=True)
-def rnn(op: Op) -> tuple[Tensor, ...]:
-    """X (seq, batch, input) to Y (seq, directions, batch, hidden) and the last hidden state."""
-    return _recurrent(op, gates=1, states=("initial_h",))
-
-
-def _recurrent(op: Op, gates: int, states: tuple[str, ...]) -> tuple[Tensor, ...]:
+def layer_in_time(op: Op) -> tuple[Tensor, ...]:
+    """X (seq, batch, input) to Y (seq, directions, batch, hidden) and the last hidden state; that of cells in LSTM."""
+    (gates, activations), states = LAYERS[op.name], [n for n in ("initial_h", "initial_c") if n in op.rule.places]
     op.require_given("X", "W", "R")
     direction = op.string("direction", "forward")
     if direction not in DIRECTIONS:
@@ -55,14 +43,14 @@ def _recurrent(op: Op, gates: int, states: tuple[str, ...]) -> tuple[Tensor, ...
     x = op.sizes("X", 3)
     positive(op, "onnxruntime may fail over an empty sequence", x)
     steps, batch, width = (x[1], x[0], x[2]) if batch_first else x
-    check_activations(op, directions * {4: 3, 3: 2, 1: 1}[gates])
+    check_activations(op, directions * activations)
     _check_lengths(op, steps)
     hidden = _hidden_size(op, gates)
     op.require_dims("W", Dim(directions), gates * hidden, width)
     op.require_dims("R", Dim(directions), gates * hidden, hidden)
     op.require_dims("B", Dim(directions), 2 * gates * hidden)
     op.require_dims("sequence_lens", batch)
-    if op.rule.names[0] == "LSTM":
+    if op.name == "LSTM":
         op.require_dims("P", Dim(directions), 3 * hidden)
     carried = (batch, Dim(directions), hidden) if batch_first else (Dim(directions), batch, hidden)
     for name in states:
@@ -70,6 +58,10 @@ def _recurrent(op: Op, gates: int, states: tuple[str, ...]) -> tuple[Tensor, ...
     dtype = op.common_dtype("X", "W", "R")
     every = (batch, steps, Dim(directions), hidden) if batch_first else (steps, Dim(directions), batch, hidden)
     return Tensor(dtype, shape_of(every)), *(Tensor(dtype, shape_of(carried)) for _ in states)
+
+
+lstm = rule("LSTM", "X W R B sequence_lens initial_h initial_c P -> Y Y_h Y_c", complete=True)(layer_in_time)
+gru_rnn = rule("GRU RNN", "X W R B sequence_lens initial_h -> Y Y_h", complete=True)(layer_in_time)
 
 
 def check_activations(op: Op, count: int) -> None:

@@ -97,9 +97,14 @@ def _of_any_rank(op: Op, x: Tensor, given: Sequence[Dim] | None) -> Shape:
     if x.dtype is DType.BOOL:
         count = product(x.shape.known[i] for i in at)
         op.may_fail("onnxruntime does not reduce an empty axis of booleans", unless=ge(count, 1), by="onnxruntime")
+    return _without(x.shape, at, keep)
+
+
+def _without(shape: Shape, axes: frozenset[int], keep: bool) -> Shape:
+    """The shape without these axes of the known dims; with 1 there if it is to `keep` them."""
     if not keep:
-        return without(x.shape, at)
-    return x.shape.around(tuple(ONE_EXPR if i in at else d for i, d in enumerate(x.shape.known)))
+        return without(shape, axes)
+    return shape.around(tuple([ONE_EXPR if i in axes else d for i, d in enumerate(shape.known)]))
 
 
 def _some_axes(op: Op, shape: Shape, known: frozenset[int], count: int | None) -> Shape:
@@ -113,14 +118,12 @@ def _some_axes(op: Op, shape: Shape, known: frozenset[int], count: int | None) -
 
 
 def _over(op: Op, fold: Fold | None, x: Tensor, axes: frozenset[int]) -> Tensor:
-    keep = op.flag("keepdims", default=True)
     count = product(x.shape[axis] for axis in axes)
     if x.dtype is DType.BOOL:
         rest = product(size for axis, size in enumerate(x.shape) if axis not in axes)
         needed = ge(count, 1) | eq(rest, 0)
         op.require(needed, "onnxruntime does not reduce an empty axis of booleans", by="onnxruntime")
-    kept = ((i, d) for i, d in enumerate(x.shape) if keep or i not in axes)
-    shape = shape_of(tuple(const(1) if i in axes else d for i, d in kept))
+    shape = _without(x.shape, axes, op.flag("keepdims", default=True))
     if fold is None or x.contents is None:
         return Tensor(x.dtype, shape)
     return Tensor(x.dtype, shape, _contents(op, x, axes, shape, fold, count))
@@ -271,20 +274,20 @@ MEAN: Final = Fold(_mean, _same_integer)
 _reduction = partial(rule, complete=True, starred=True)
 
 _NORMS: Final = "ReduceL1 ReduceL2 ReduceLogSumExp ReduceSumSquare"
+_FOLDS: Final = {"ReduceSum": SUM, "ReduceProd": PROD, "ReduceMax": MAX, "ReduceMin": MIN, "ReduceMean": MEAN}
+_SINCE: Final = {"ReduceSum": 13}
+"""The version that takes the axes as an input, unless it is 18."""
 
-reduce_sum_7 = _reduction("ReduceSum", inputs="data", until=12, elements=True)(by_attribute(SUM))
-reduce_prod_7 = _reduction("ReduceProd", inputs="data", until=17, elements=True)(by_attribute(PROD))
-reduce_max_7 = _reduction("ReduceMax", inputs="data", until=17, elements=True)(by_attribute(MAX))
-reduce_min_7 = _reduction("ReduceMin", inputs="data", until=17, elements=True)(by_attribute(MIN))
-reduce_mean_7 = _reduction("ReduceMean", inputs="data", until=17, elements=True)(by_attribute(MEAN))
-reduce_norm_7 = _reduction(f"{_NORMS} ReduceLogSum", inputs="data", until=17)(by_attribute(None))
-
-reduce_sum = _reduction("ReduceSum", inputs="data axes", since=13, elements=True)(by_input(SUM))
-reduce_prod = _reduction("ReduceProd", inputs="data axes", since=18, elements=True)(by_input(PROD))
-reduce_max = _reduction("ReduceMax", inputs="data axes", since=18, elements=True)(by_input(MAX))
-reduce_min = _reduction("ReduceMin", inputs="data axes", since=18, elements=True)(by_input(MIN))
-reduce_mean = _reduction("ReduceMean", inputs="data axes", since=18, elements=True)(by_input(MEAN))
+REDUCTIONS_BY_ATTRIBUTE = tuple(
+    _reduction(name, inputs="data", until=_SINCE.get(name, 18) - 1, elements=True)(by_attribute(fold))
+    for name, fold in _FOLDS.items()
+)
+REDUCTIONS = tuple(
+    _reduction(name, inputs="data axes", since=_SINCE.get(name, 18), elements=True)(by_input(fold))
+    for name, fold in _FOLDS.items()
+)
 _norm = by_input(None)
+reduce_norm_7 = _reduction(f"{_NORMS} ReduceLogSum", inputs="data", until=17)(by_attribute(None))
 reduce_norm = _reduction(_NORMS, inputs="data axes", since=18)(_norm)
 
 

@@ -10,11 +10,10 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial, reduce
 from itertools import compress
-from math import floor, inf, isfinite
-from struct import pack, unpack
+from math import floor
 from typing import Final
 
-from absint.lattices.contents import OPAQUE, Element
+from absint.lattices.contents import Element
 from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, eq, ge, implies, le
 from absint.lattices.logic.truth import NO, UNKNOWN, YES, Truth
@@ -25,6 +24,7 @@ from absint.lattices.terms.normal import Real, ceildiv, floordiv
 from absint.lattices.value import Tensor
 from absint.transfer.conditions import is_empty
 from absint.transfer.elements import arithmetic as ar
+from absint.transfer.elements.premises import nearest
 from absint.transfer.elements.rounded import converted, of_integer, to_integer
 from absint.transfer.op import Op, as_size
 from absint.transfer.resize_modes import supported
@@ -42,7 +42,7 @@ def upsample_1(op: Op) -> Tensor:
     op.require_rank(x.shape, 4, "X")
     scales = [op.number(name) for name in ("height_scale", "width_scale")]
     op.reject("height_scale or width_scale is missing", unless=None not in scales)
-    return _scaled(op, x, [_real(float32(scale or 0.0)) for scale in (1.0, 1.0, *scales)], least=1)
+    return _scaled(op, x, [ar.float_element(float32(scale or 0.0)) for scale in (1.0, 1.0, *scales)], least=1)
 
 
 @rule("Upsample", "X -> Y", since=7, until=8, complete=True)
@@ -52,19 +52,16 @@ def upsample_7(op: Op) -> Tensor:
     scales = op.attributes.get("scales")
     if not isinstance(scales, (list, tuple)):
         op.reject("scales is missing")
-    return _scaled(op, x, [_real(float32(float(s))) for s in scales], least=1)
+    return _scaled(op, x, [ar.float_element(float32(float(s))) for s in scales], least=1)
 
 
-@rule("Upsample", "X scales -> Y", since=9, complete=True)
-def upsample(op: Op) -> Tensor:
+def by_scales(op: Op) -> Tensor:
     """Every axis scaled by the input scales, rounded down."""
-    return _scaled(op, op.tensor("X"), _scale_elements(op), least=1)
+    return _scaled(op, op.tensor("X"), _scale_elements(op), least=int(op.name == "Upsample"))
 
 
-@rule("Resize", "X scales -> Y", until=10, complete=True)
-def resize_10(op: Op) -> Tensor:
-    """Every axis scaled by the input scales, rounded down."""
-    return _scaled(op, op.tensor("X"), _scale_elements(op))
+upsample = rule("Upsample", "X scales -> Y", since=9, complete=True)(by_scales)
+resize_10 = rule("Resize", "X scales -> Y", until=10, complete=True)(by_scales)
 
 
 @rule("Resize", "X roi scales sizes -> Y", since=11, complete=True)
@@ -316,14 +313,5 @@ def _nearest(op: Op, value: Element) -> Dim:
     return as_size(to_integer(op, DType.DOUBLE, DType.INT64, raised))
 
 
-def _real(value: float) -> Element:
-    return Real.constant(value) if isfinite(value) else OPAQUE
-
-
-def float32(value: float) -> float:
-    """The nearest float32."""
-    try:
-        result: float = unpack("f", pack("f", value))[0]
-    except OverflowError:
-        return inf
-    return result
+float32: Final = partial(nearest, DType.FLOAT)
+"""The nearest float32."""

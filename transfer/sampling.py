@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, Relation, eq, ge, lt, ne
+from absint.lattices.logic.relation import Relation, eq, ge, ne
 from absint.lattices.logic.truth import YES
 from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
 from absint.lattices.value import Tensor
-from absint.transfer.conditions import filled, known_text
+from absint.transfer.conditions import filled, known_text, require_from_zero
 from absint.transfer.op import Op, as_size
 from absint.transfer.rule import overlay, rule
 
@@ -30,25 +30,12 @@ def roi_align(op: Op) -> Tensor:
     op.require_equal(regions, count, "rois and batch_indices must have the same length")
     regions = count if regions.is_unknown else regions
     batch, _, *image = _images(op, regions)
-    _require_batch_indices(op, regions, batch)
+    require_from_zero(op, "batch_indices", batch - 1, "every region must name an image", by="either")
     nothing = eq(regions, 0)
     op.may_fail("the regions must be finite, and not too large", unless=nothing)
     inside = nothing | filled(image)
     op.may_fail("onnxruntime may read beyond an empty image", unless=inside, by="onnxruntime")
     return _cut(op, regions, sizes)
-
-
-def _require_batch_indices(op: Op, regions: Dim, batch: Dim) -> None:
-    """Require an image for each index that is known; any other may fail."""
-    reason, known, found = "every region must name an image", op.constants("batch_indices"), op.within("batch_indices")
-    if known is not None:
-        for index in sorted({min(known), max(known)}) if known else ():
-            op.require(eq(regions, 0) | (FALSE if index < 0 else ge(batch, index + 1)), reason)
-        return
-    within = UNKNOWN_RELATION
-    if found is not None and found.least is not None and found.most is not None:
-        within = ge(found.least, 0) & lt(found.most, batch)
-    op.may_fail(reason, unless=eq(regions, 0) | within)
 
 
 @rule("MaxRoiPool", "X rois -> Y", complete=True)

@@ -10,7 +10,7 @@ from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, disjunction, eq, ge, gt, ite, le, ne
 from absint.lattices.logic.truth import YES
 from absint.lattices.shape import Shape, shape_of
-from absint.lattices.starred import place, with_size, without
+from absint.lattices.starred import with_size, without
 from absint.lattices.terms.expr import MAX_DIM, ONE_EXPR, ZERO_EXPR, Dim, Expr, Unknown, const, product
 from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.normal import Real, minimum
@@ -54,49 +54,38 @@ def top_k(op: Op) -> Sequence[Tensor]:
 
 
 def _top_k(op: Op, k: Expr) -> Sequence[Tensor]:
-    x, dtype = op.tensor("X"), op.dtype("X")
-    if x.shape.is_top:
-        at = place(x.shape, op.integer("axis", -1))
-        if at is None:
-            op.may_fail("k must not be larger than the axis")
-            return Tensor(dtype), Tensor(DType.INT64)
-        op.require(ge(x.shape.known[at], k), f"k must not be larger than axis {op.integer('axis', -1)}")
-        largest = with_size(x.shape, at, k)
-        return Tensor(dtype, largest), Tensor(DType.INT64, largest)
-    axis = op.axis(op.integer("axis", -1), len(x.shape))
-    enough = ge(x.shape[axis], k)
-    op.require(
-        enough, f"k must not be larger than axis {axis}", found=f"{k} and {x.shape[axis]}" if enough is FALSE else ""
-    )
-    shape = shape_of((*x.shape[:axis], k, *x.shape[axis + 1 :]))
-    return Tensor(dtype, shape), Tensor(DType.INT64, shape)
+    x, axis = op.tensor("X"), op.integer("axis", -1)
+    at = op.place(x.shape, axis)
+    if at is None:
+        op.may_fail("k must not be larger than the axis")
+        return Tensor(x.dtype), Tensor(DType.INT64)
+    size, axis = x.shape.known[at], axis if x.shape.is_top else at
+    enough = ge(size, k)
+    op.require(enough, f"k must not be larger than axis {axis}", found=f"{k} and {size}" if enough is FALSE else "")
+    shape = with_size(x.shape, at, k)
+    return Tensor(x.dtype, shape), Tensor(DType.INT64, shape)
 
 
 @rule("ArgMax ArgMin", "data -> Y", complete=True, elements=True, starred=True)
 def arg_extreme(op: Op) -> Tensor:
     """numpy.argmax or argmin: the index of the extreme of each lane; the axis becomes 1 or is removed."""
     shape = op.tensor("data").shape
-    if shape.is_top:
-        op.may_fail("the axis must be in range and not empty")
-        at = place(shape, op.integer("axis", 0))
-        if at is None:
-            return Tensor(DType.INT64)
-        keep = op.flag("keepdims", default=True)
-        return Tensor(DType.INT64, with_size(shape, at, const(1)) if keep else without(shape, [at]))
-    if len(shape) == 0:
+    if shape.rank == 0:
         op.may_fail("onnxruntime accepts a scalar, ONNX's own inference rejects it")
         return Tensor(DType.INT64, shape, Contents.scalar(const(0)))
     given = op.integer("axis", 0)
-    axis = op.axis(given, len(shape))
-    rest = (*shape[:axis], *shape[axis + 1 :])
-    relation = ge(shape[axis], 1) | eq(product(rest), 0)
+    at = op.place(shape, given)
+    if shape.is_top:
+        op.may_fail("the axis must be in range and not empty")
+    if at is None:
+        return Tensor(DType.INT64)
+    some, reason, rest = ge(shape.known[at], 1), f"axis {at} must not be empty", without(shape, [at])
     if op.semantics == ONNX:
-        op.may_fail(f"axis {axis} must not be empty", unless=ge(shape[axis], 1))
-    else:  # onnxruntime before 1.32 runs an empty input with a negative axis, and reduces nothing
-        op.require(relation, f"axis {axis} must not be empty", by="either" if given >= 0 else "undocumented")
-    kept = (const(1),) if op.flag("keepdims", default=True) else ()
-    contents = Contents.fill(const(0)) if shape[axis] is ONE_EXPR else None
-    return Tensor(DType.INT64, shape_of((*shape[:axis], *kept, *shape[axis + 1 :])), contents)
+        op.may_fail(reason, unless=some)
+    elif not rest.is_top:  # onnxruntime before 1.32 runs an empty input with a negative axis, and reduces nothing
+        op.require(some | eq(rest.size, 0), reason, by="either" if given >= 0 else "undocumented")
+    kept = with_size(shape, at, ONE_EXPR) if op.flag("keepdims", default=True) else rest
+    return Tensor(DType.INT64, kept, Contents.fill(const(0)) if shape.known[at] is ONE_EXPR else None)
 
 
 # Counts
@@ -175,8 +164,7 @@ def compress(op: Op) -> Tensor:
         return Tensor(dtype)
     axis = op.axis(axis, len(x.shape))
     count = _selected(op, condition, x.shape[axis])
-    shape = shape_of((*x.shape[:axis], count, *x.shape[axis + 1 :]))
-    return Tensor(dtype, shape, _compressed(op, axis))
+    return Tensor(dtype, with_size(x.shape, axis, count), _compressed(op, axis))
 
 
 def _selected(op: Op, condition: Tensor, extent: Dim) -> Dim:
@@ -227,7 +215,7 @@ def unique(op: Op) -> Sequence[Tensor]:
         before, behind = product(shape[:axis]), product(shape[axis + 1 :])
         full = disjunction(eq(extent, 0), eq(before, 0), ge(behind, 1))
         op.require(full, "onnxruntime ends the process on slices of no elements", by="onnxruntime")
-        result = shape_of((*shape[:axis], count, *shape[axis + 1 :]))
+        result = with_size(shape, axis, count)
     each = Tensor(DType.INT64, shape_of((count,)))
     return Tensor(op.dtype("X"), result), each, Tensor(DType.INT64, shape_of((extent,))), each
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
-from itertools import accumulate, pairwise
+from itertools import accumulate
 from typing import Final
 
 from absint.lattices.contents import CONTENTS, Contents
@@ -18,12 +18,13 @@ from absint.lattices.logic.relation import FALSE, TRUE, Relation, disjunction, d
 from absint.lattices.logic.truth import YES
 from absint.lattices.shape import BOTTOM_SHAPE, SCALAR, TOP_SHAPE, Shape, shape_of
 from absint.lattices.shape_lattice import SHAPES
+from absint.lattices.starred import with_size
 from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr, Unknown, const
 from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.normal import ceildiv, minimum
 from absint.lattices.value import MAX_ITEMS, TOP, Cut, MapOf, OptionalOf, SequenceOf, Tensor, Value
-from absint.transfer.concat import joined
-from absint.transfer.elements.folding import moved, reshaped
+from absint.transfer.concat import joined, part_of
+from absint.transfer.elements.folding import reshaped
 from absint.transfer.elements.logic import choose
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
@@ -107,7 +108,7 @@ def _part(op: Op, sequence: SequenceOf, cut: Cut, element: Tensor) -> Tensor:
     if shape.is_top or not isinstance(position, Expr):
         return element
     size = choose(op.facts, ge(position, 0), cut.at(position), cut.at(position + sequence.length))
-    return Tensor(element.dtype, shape_of((*shape[: cut.axis], size, *shape[cut.axis + 1 :])))
+    return Tensor(element.dtype, with_size(shape, cut.axis, size))
 
 
 def _position(op: Op) -> Dim:
@@ -237,8 +238,7 @@ def _chunk_size(op: Op, extent: Dim, size: Dim) -> Dim:
 
 
 def _chunk(x: Tensor, axis: int, size: Dim | None) -> Tensor:
-    kept = () if size is None else (size,)
-    return Tensor(x.dtype, shape_of((*x.shape[:axis], *kept, *x.shape[axis + 1 :])))
+    return Tensor(x.dtype, with_size(x.shape, axis, *(() if size is None else (size,))))
 
 
 def _chunks(x: Tensor, axis: int, size: Dim | None, length: Dim, cut: Cut | None = None) -> SequenceOf:
@@ -258,13 +258,8 @@ def _single(x: Tensor, axis: int, extent: Dim, keep: bool) -> SequenceOf:
 
 def _parts(x: Tensor, axis: int, sizes: Sequence[int]) -> SequenceOf:
     """Chunks of these sizes, which cover the axis, with their elements."""
-
-    def part(begin: int, end: int) -> Tensor:
-        shape = _chunk(x, axis, const(end - begin)).shape
-        return moved(x, shape, lambda block: block.taken(range(begin, min(end, block.shape[axis])), axis))
-
-    ends = [*accumulate(sizes, initial=0)]
-    return SequenceOf.of((part(begin, end) for begin, end in pairwise(ends)), _nothing(x.dtype))
+    parts = zip(sizes, accumulate(sizes, initial=0), strict=False)
+    return SequenceOf.of((part_of(x, axis, const(size), const(start)) for size, start in parts), _nothing(x.dtype))
 
 
 def _listed(op: Op, x: Tensor, axis: int, sizes: Sequence[Dim] | None, keep: bool) -> SequenceOf:
@@ -328,7 +323,7 @@ def concat_from_sequence(op: Op) -> Value:
     joined = cut.extent if cut is not None and cut.axis == axis else shape[axis] * sequence.length
     if not isinstance(joined, Expr):
         joined = Unknown(joined.bounds)
-    return Tensor(element.dtype, shape_of((*shape[:axis], joined, *shape[axis + 1 :])))
+    return Tensor(element.dtype, with_size(shape, axis, joined))
 
 
 def _joined(op: Op, tensors: list[Tensor], axis: int, stack: bool) -> Tensor:

@@ -8,7 +8,7 @@ from absint.lattices.logic.relation import disjunction, eq
 from absint.lattices.logic.truth import NO, UNKNOWN
 from absint.lattices.ramp import NO_RAMPS, realigned
 from absint.lattices.shape import MAX_RANK, SCALAR, TOP_SHAPE, Shape, shape_of
-from absint.lattices.starred import places, with_axes, without
+from absint.lattices.starred import with_axes, without
 from absint.lattices.terms.expr import MAX_DIM, ONE_EXPR, UNKNOWN_SIZE, Dim, Unknown, product
 from absint.lattices.terms.interval import Interval
 from absint.lattices.value import Tensor
@@ -116,24 +116,20 @@ def _squeeze(op: Op, axes: list[int] | None) -> Tensor:
     x = op.tensor("data")
     if axes == [] and op.semantics == ONNX:
         return x
-    if x.shape.is_top:
-        at = places(x.shape, axes) if axes else None
-        if at:
-            for axis in sorted(at):
-                op.require_equal(x.shape.known[axis], 1, "the squeezed dims must be 1")
-            return Tensor(x.dtype, without(x.shape, at), fill_of(x))
-        if axes:
-            op.may_fail(f"axes {axes} must exist and have size 1, and the rank is unknown")
-        return Tensor(x.dtype, TOP_SHAPE, fill_of(x))
     if not axes:
-        ones = [op.is_equal(d, 1) for d in x.shape]
-        if any(one is UNKNOWN for one in ones):
+        ones = [UNKNOWN] if x.shape.is_top else [op.is_equal(d, 1) for d in x.shape]
+        if UNKNOWN in ones:
             return Tensor(x.dtype, TOP_SHAPE, fill_of(x))
-        return _reshaped(x, shape_of(tuple(d for d, one in zip(x.shape, ones, strict=True) if one is NO)))
-    chosen = {op.axis(axis, len(x.shape), "axes") for axis in axes}
-    for axis in sorted(chosen):
-        op.require_equal(x.shape[axis], 1, f"the squeezed dim of axis {axis} must be 1")
-    return _reshaped(x, shape_of(tuple(d for i, d in enumerate(x.shape) if i not in chosen)))
+        return _reshaped(x, without(x.shape, [at for at, one in enumerate(ones) if one is not NO]))
+    chosen = {op.place(x.shape, axis, "axes") for axis in axes}
+    at = sorted(place for place in chosen if place is not None)
+    if len(at) < len(chosen):
+        op.may_fail(f"axes {axes} must exist and have size 1, and the rank is unknown")
+        return Tensor(x.dtype, TOP_SHAPE, fill_of(x))
+    for axis in at:
+        what = "the squeezed dims" if x.shape.is_top else f"the squeezed dim of axis {axis}"
+        op.require_equal(x.shape.known[axis], 1, f"{what} must be 1")
+    return _reshaped(x, without(x.shape, at))
 
 
 def _squeeze_somewhere(op: Op) -> Tensor:
@@ -146,7 +142,7 @@ def _squeeze_somewhere(op: Op) -> Tensor:
         return Tensor(x.dtype, shape_of((x.shape.size,)), fill_of(x))
     ones = [i for i, d in enumerate(x.shape) if op.is_equal(d, 1) is not NO]
     if len(ones) == 1:
-        return _reshaped(x, shape_of(tuple(d for i, d in enumerate(x.shape) if i != ones[0])))
+        return _reshaped(x, without(x.shape, ones))
     return Tensor(x.dtype, shape_of((UNKNOWN_SIZE,) * (len(x.shape) - 1)), fill_of(x))
 
 
@@ -178,20 +174,16 @@ def unsqueeze(op: Op) -> Tensor:
 
 def _unsqueeze(op: Op, axes: list[int]) -> Tensor:
     x = op.tensor("data")
-    if x.shape.is_top:
-        op.reject("axes must not repeat an axis", unless=len(set(axes)) == len(axes), found=axes)
-        found = with_axes(x.shape, axes, ONE_EXPR)
-        if found is not None:
-            op.may_fail(f"a tensor has {MAX_RANK} axes at most, and the rank is unknown")
-            return Tensor(x.dtype, found, fill_of(x))
-        if axes:
-            op.may_fail(f"axes {axes} must be in range, and the rank is unknown")
-        return Tensor(x.dtype, TOP_SHAPE, fill_of(x))
-    rank = len(x.shape) + len(axes)
-    inserted = [op.axis(axis, rank, "axes") for axis in axes]
+    rank = None if x.shape.is_top else len(x.shape) + len(axes)
+    inserted = axes if rank is None else [op.axis(axis, rank, "axes") for axis in axes]
     op.reject("axes must not repeat an axis", unless=len(set(inserted)) == len(inserted), found=axes)
-    rest = iter(x.shape)
-    return _reshaped(x, shape_of(tuple(ONE_EXPR if i in inserted else next(rest) for i in range(rank))))
+    grown = with_axes(x.shape, inserted, ONE_EXPR)
+    if grown is None:
+        op.may_fail(f"axes {axes} must be in range, and the rank is unknown", unless=not axes)
+        return Tensor(x.dtype, TOP_SHAPE, fill_of(x))
+    if x.shape.is_top:
+        op.may_fail(f"a tensor has {MAX_RANK} axes at most, and the rank is unknown")
+    return _reshaped(x, grown)
 
 
 def _reshaped(x: Tensor, result: Shape) -> Tensor:

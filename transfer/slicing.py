@@ -12,7 +12,6 @@ from absint.lattices.logic.relation import TRUE, Relation, ge, le, lt, ne
 from absint.lattices.logic.truth import YES
 from absint.lattices.records import NamedTuple
 from absint.lattices.shape import TOP_SHAPE, shape_of
-from absint.lattices.starred import places, with_size
 from absint.lattices.terms.expr import MAX_DIM, UNKNOWN_DIM, UNKNOWN_SIZE, Dim, Expr, Unknown, const
 from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.interval import Interval
@@ -91,22 +90,15 @@ def _slice(
     x = op.tensor("data")
     if not len(starts) == len(ends) == len(axes):
         op.reject(f"starts, ends and axes must have the same length, found {len(starts)}, {len(ends)} and {len(axes)}")
-    if x.shape.is_top:
-        known = places(x.shape, axes)
-        if not known or len(known) < len(axes):
-            op.may_fail("the sliced axes must exist, and the rank is unknown")
-            return moved(x, TOP_SHAPE, unmoved)
-        shape = x.shape
-        for i, axis in enumerate(axes):
-            cut = _cut(op, starts[i], ends[i], steps[i] if steps else Dim(1))
-            index = len(shape.known) + axis if axis < 0 else axis
-            shape = with_size(shape, index, _cut_size(op, axis, shape.known[index], cut))
-        return moved(x, shape, nothing)
-    op.reject("onnxruntime does not slice scalars", unless=len(x.shape) != 0, by="onnxruntime")
-    at = [op.axis(axis, len(x.shape), "axes") for axis in axes]
-    op.reject("axes must not repeat an axis", unless=len(set(at)) == len(at), found=list(axes))
+    op.reject("onnxruntime does not slice scalars", unless=x.shape.rank != 0, by="onnxruntime")
+    at = [place for axis in axes if (place := op.place(x.shape, axis, "axes")) is not None]
+    if x.shape.is_top and (not at or len({*at}) < len(axes)):
+        op.may_fail("the sliced axes must exist, and the rank is unknown")
+        return moved(x, TOP_SHAPE, unmoved)
+    op.reject("axes must not repeat an axis", unless=len({*at}) == len(at), found=list(axes))
     cuts = {axis: _cut(op, starts[i], ends[i], steps[i] if steps else Dim(1)) for i, axis in enumerate(at)}
-    dims = tuple(_cut_size(op, i, d, cuts[i]) if i in cuts else d for i, d in enumerate(x.shape))
+    numbers = dict(zip(at, axes, strict=True)) if x.shape.is_top else {axis: axis for axis in at}
+    known = [_cut_size(op, numbers[i], d, cuts[i]) if i in cuts else d for i, d in enumerate(x.shape.known)]
 
     def pick(block: Block[Element]) -> Block[Element]:
         for axis, cut in cuts.items():
@@ -114,7 +106,7 @@ def _slice(
         return block
 
     constant = all(bound.is_concrete for cut in cuts.values() for bound in cut)
-    return moved(x, shape_of(dims), pick if constant else nothing)
+    return moved(x, x.shape.around(tuple(known)), pick if constant else nothing)
 
 
 def _cut(op: Op, start: Dim, end: Dim, step: Dim) -> Cut:

@@ -44,19 +44,6 @@ from absint.engine.iteration import fixpoint
 from absint.engine.order import Ordered, WeakTopologicalOrder, order_of, weak_topological_order
 
 __all__ = [
-    "DEFAULT_POLICY",
-    "STEP",
-    "Analysis",
-    "DivergenceError",
-    "GraphAnalysis",
-    "GraphSolution",
-    "IterationPolicy",
-    "N",
-    "Ordered",
-    "S",
-    "Solution",
-    "WeakTopologicalOrder",
-    "fixpoint",
-    "order_of",
-    "weak_topological_order",
-]
+    "DEFAULT_POLICY", "STEP", "Analysis", "DivergenceError", "GraphAnalysis", "GraphSolution", "IterationPolicy", "N",
+    "Ordered", "S", "Solution", "WeakTopologicalOrder", "fixpoint", "order_of", "weak_topological_order",
+]  # fmt: skip

@@ -138,13 +138,8 @@ def label_encoder(op: Op) -> Tensor:
             f"onnxruntime needs a value for each key, found {lengths[0]} keys, {lengths[1]} values",
             by="onnxruntime",
         )
-    keys = {"keys_strings": DType.STRING, "keys_int64s": DType.INT64, "keys_floats": DType.FLOAT}
-    _require_type(op, *((name, dtype) for name, dtype in keys.items() if counted(op, name)), *_typed(op, "keys_tensor"))
-    dtypes = {"values_strings": DType.STRING, "values_int64s": DType.INT64, "values_floats": DType.FLOAT}
-    found = [dtype for name, dtype in dtypes.items() if counted(op, name)]
-    values = op.attribute_tensor("values_tensor")
-    if values is not None:
-        found.append(values.dtype)
+    _require_type(op, *_lists(op, "keys"))
+    found = [dtype for _, dtype in _lists(op, "values")]
     default = op.attribute_tensor("default_tensor")
     if default is not None:
         if default.shape.concrete not in (None, (1,)):
@@ -156,9 +151,18 @@ def label_encoder(op: Op) -> Tensor:
     return Tensor(found[0] if len(found) == 1 else DType.UNDEFINED, op.tensor("X").shape)
 
 
+_KINDS = {"strings": DType.STRING, "int64s": DType.INT64, "floats": DType.FLOAT}
+
+
+def _lists(op: Op, part: str) -> list[tuple[str, DType]]:
+    """The attributes that hold this part of a label encoder, with their element types."""
+    lists = [(name, dtype) for kind, dtype in _KINDS.items() if counted(op, name := f"{part}_{kind}")]
+    return [*lists, *_typed(op, f"{part}_tensor")]
+
+
 def _only_length(op: Op, part: str) -> int | None:
     """The length of the only attribute of this part of a label encoder; None if there is another number of them."""
-    names = [name for kind in ("strings", "int64s", "floats", "tensor") if (name := f"{part}_{kind}") in op.attributes]
+    names = [name for kind in (*_KINDS, "tensor") if (name := f"{part}_{kind}") in op.attributes]
     return (_length(op, names[0]) or None) if len(names) == 1 else None
 
 

@@ -96,19 +96,8 @@ def bias_split_gelu(op: Op, H: Dim) -> None:
 # Normalisation
 
 
-@kernel("SkipLayerNormalization", "input skip gamma beta bias -> output mean inv_std_var input_skip_bias_sum")
-def skip_layer_normalization(op: Op) -> Sequence[Tensor]:
-    """LayerNormalization of input + skip + bias over the last axis; the sum is an output too."""
-    return _skip_normalized(op, "gamma", "beta", "bias")
-
-
-@kernel("SkipSimplifiedLayerNormalization", "input skip gamma bias -> output mean inv_std_var input_skip_bias_sum")
-def skip_simplified_layer_normalization(op: Op) -> Sequence[Tensor]:
-    """Root-mean-square normalisation of input + skip + bias over the last axis."""
-    return _skip_normalized(op, "gamma", "bias")
-
-
-def _skip_normalized(op: Op, *vectors: str) -> Sequence[Tensor]:
+def skip_normalized(op: Op) -> Sequence[Tensor]:
+    """Input + skip + bias, normalised over the last axis, by the root mean square if simplified; and the sum."""
     shape, skip, dtype = op.tensor("input").shape, op.tensor("skip").shape, op.common_dtype("input", "skip")
     op.reject("epsilon must not be negative", unless=op.number("epsilon", 0.0) >= 0)
     if shape.is_top:
@@ -117,7 +106,7 @@ def _skip_normalized(op: Op, *vectors: str) -> Sequence[Tensor]:
     for tensor, name in ((shape, "input"), (skip, "skip")):
         op.reject(f"{name} must have rank 2 or 3", unless=tensor.rank in (None, 2, 3), found=tensor)
     op.require(ge(shape[-1], 1), "the last axis must not be empty")
-    for name in vectors:
+    for name in op.rule.inputs[2:]:
         op.require_dims(name, shape[-1])
     reason = "skip must have the shape of input, or broadcast over its batch"
     if skip.is_top:
@@ -131,6 +120,11 @@ def _skip_normalized(op: Op, *vectors: str) -> Sequence[Tensor]:
             op.require(ge(skip[0], 1) | eq(product(shape[:2]), 0), "skip must not be empty")
     moments = Tensor(DType.FLOAT, shape_of((*shape[:-1], ONE_EXPR)))
     return Tensor(dtype, shape), moments, moments, Tensor(dtype, shape)
+
+
+_SUMMED = "output mean inv_std_var input_skip_bias_sum"
+skip_layer = kernel("SkipLayerNormalization", f"input skip gamma beta bias -> {_SUMMED}")(skip_normalized)
+skip_simple = kernel("SkipSimplifiedLayerNormalization", f"input skip gamma bias -> {_SUMMED}")(skip_normalized)
 
 
 @rule("SimplifiedLayerNormalization", "X scale -> Y inv_std_var", domain=ONNX, complete=True)

@@ -11,7 +11,7 @@ from absint.lattices.contents import Contents
 from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import divisible, ge
 from absint.lattices.logic.truth import YES
-from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
+from absint.lattices.shape import TOP_SHAPE, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, as_dim, const, product
 from absint.lattices.value import Tensor, Value
 from absint.transfer.conditions import kept
@@ -34,23 +34,12 @@ ORDERED = shaped(
 )
 
 
-@device("QuantizeWithOrder", "input scale_input -> output")
-def quantize_with_order(op: Op) -> Tensor:
-    """The shape of the input, as int8."""
-    return Tensor(DType.INT8, _reordered(op))
-
-
-@device("DequantizeWithOrder", "input scale_input -> output")
-def dequantize_with_order(op: Op) -> Tensor:
-    """The shape of the input, in the type that the attribute `to` names."""
-    return Tensor(type_attribute(op, "to"), _reordered(op))
-
-
-def _reordered(op: Op) -> Shape:
-    """The shape of a matrix or of several; the documents do not say what becomes of a vector."""
+@device("QuantizeWithOrder DequantizeWithOrder", "input scale_input -> output")
+def with_order(op: Op) -> Tensor:
+    """The shape of the input, as int8, or in the type that `to` names. No document says what becomes of a vector."""
+    dtype, shape = DType.INT8 if op.name[0] == "Q" else type_attribute(op, "to"), op.tensor("input").shape
     op.may_fail(_ORDER)
-    shape = op.tensor("input").shape
-    return TOP_SHAPE if shape.rank in (0, 1) else shape
+    return Tensor(dtype, TOP_SHAPE if shape.rank in (0, 1) else shape)
 
 
 @device(
@@ -143,18 +132,16 @@ def _with_last(op: Op, name: str, last: Dim | int, dtype: DType) -> Tensor:
 # Packed weights
 
 
-@device("MatMulPacked", "A B global_scale -> Y")
-def matmul_packed(op: Op) -> Tensor:
-    """A times the transpose of B, whose rows are packed blocks: (..., K) to (..., N)."""
+def packed_columns(op: Op) -> Tensor:
+    """X (..., K) times packed weights: (..., N); in QLoRA, plus its product with two packed adapters."""
     op.may_fail(_LAYOUT)
-    return _with_last(op, "A", op.positive("N"), op.dtype("A"))
+    name = op.rule.inputs[0]
+    return _with_last(op, name, op.positive("N"), op.dtype(name))
 
 
-@device("MatMulNBitsQLoRA", "X W scales lora_A lora_A_scales lora_B lora_B_scales -> Y")
-def matmul_n_bits_qlora(op: Op) -> Tensor:
-    """X times a packed weight, plus its product with two packed adapters: (..., K) to (..., N)."""
-    op.may_fail(_LAYOUT)
-    return _with_last(op, "X", op.positive("N"), op.dtype("X"))
+_ADAPTED = "X W scales lora_A lora_A_scales lora_B lora_B_scales -> Y"
+matmul_packed = device("MatMulPacked", "A B global_scale -> Y")(packed_columns)
+matmul_n_bits_qlora = device("MatMulNBitsQLoRA", _ADAPTED)(packed_columns)
 
 
 @device("GatherPacked", "data indices -> output")

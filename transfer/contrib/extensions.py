@@ -14,6 +14,7 @@ from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import ge, le
 from absint.lattices.records import changed
 from absint.lattices.shape import SCALAR, TOP_SHAPE, Shape, shape_of
+from absint.lattices.starred import spliced, without
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, const
 from absint.lattices.value import Tensor
 from absint.transfer.conditions import require_like
@@ -96,10 +97,6 @@ OTHERS = shaped(
 # Tokenizers
 
 
-def _with_axis(shape: Shape, size: Dim) -> Shape:
-    return TOP_SHAPE if shape.is_top else shape_of((*shape, size))
-
-
 @rule(
     "GPT2Tokenizer CLIPTokenizer RobertaTokenizer SpmTokenizer",
     "text add_special_tokens -> input_ids attention_mask offset_mapping",
@@ -108,8 +105,9 @@ def _with_axis(shape: Shape, size: Dim) -> Shape:
 def bpe_tokenizer(op: Op) -> Sequence[Tensor]:
     """Tokens of each string on a new last axis, as many as the longest has, or as padding_length says."""
     padding = op.integer("padding_length", -1)
-    tokens = _with_axis(op.tensor("text").shape, const(padding) if padding > 0 else op.fresh("tokens"))
-    return Tensor(DType.INT64, tokens), Tensor(DType.INT64, tokens), Tensor(DType.INT64, _with_axis(tokens, const(2)))
+    tokens = spliced((), op.tensor("text").shape, (const(padding) if padding > 0 else op.fresh("tokens"),))
+    found = Tensor(DType.INT64, tokens)
+    return found, found, Tensor(DType.INT64, spliced((), tokens, (const(2),)))
 
 
 @rule(
@@ -165,7 +163,7 @@ def string_join(op: Op) -> Tensor:
     if axis is None or len(axis) != 1:
         return Tensor(DType.STRING, Shape([None] * (len(shape) - 1)))
     op.reject(f"axis {axis[0]} is out of range for shape {shape}", unless=0 <= axis[0] < len(shape))
-    return Tensor(DType.STRING, shape_of((*shape[: axis[0]], *shape[axis[0] + 1 :])))
+    return Tensor(DType.STRING, without(shape, axis))
 
 
 @rule(

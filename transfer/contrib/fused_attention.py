@@ -57,8 +57,7 @@ def _self_attention(op: Op, weights: str, dtype: DType) -> Sequence[Tensor]:
         op.may_fail("onnxruntime may crash on keys and values of different sizes if present is asked for")
     _require_mask(op, batch, length, total)
     if "attention_bias" in op.rule.inputs:
-        scores = [(rows, each, length, total) for rows in (batch, 1) for each in (heads, 1)]
-        conditions.require_form(op, "attention_bias", "attention_bias must broadcast to the scores", *scores)
+        conditions.require_scores(op, batch, heads, length, total)
     return output, present
 
 

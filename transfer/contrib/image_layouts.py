@@ -170,19 +170,16 @@ def nhwc_max_pool(op: Op) -> Sequence[Value]:
     return channels_last(op, pooling.max_pool, op.inputs)[:1]
 
 
-@device("NhwcConv", "X W B -> Y")
 def nhwc_conv(op: Op) -> Sequence[Value]:
-    """Conv of X (N, spatial..., C) with W (M, C/group, kernel...): N, positions of the window, M."""
-    return channels_last(op, convolution.conv, op.inputs)
-
-
-@device("NhwcFusedConv", "X W B Z -> Y")
-def nhwc_fused_conv(op: Op) -> Sequence[Value]:
-    """NhwcConv, then Z of the same shape is added, then an activation."""
-    check_activation(op)
-    if op.has("Z"):
-        op.may_fail("Z must have the shape of the output")
+    """Conv of X (N, spatial..., C) with W (M, C/group, kernel...): N, positions, M; fused, plus Z, and activated."""
+    if "Z" in op.rule.places:
+        check_activation(op)
+        op.may_fail("Z must have the shape of the output", unless=not op.has("Z"))
     return channels_last(op, convolution.conv, op.inputs[:3])
+
+
+plain_conv = device("NhwcConv", "X W B -> Y")(nhwc_conv)
+fused_conv = device("NhwcFusedConv", "X W B Z -> Y")(nhwc_conv)
 
 
 # Windows that other inputs change

@@ -139,8 +139,7 @@ def _multi_head(
     conditions.require_form(
         op, mask, f"{mask} must fit the keys", *masks, (batch, seen), *[(batch, length, seen)] * bool(masks)
     )
-    scores = [(rows, each, length, seen) for rows in (batch, 1) for each in (heads, 1)]
-    conditions.require_form(op, "attention_bias", "attention_bias must broadcast to the scores", *scores)
+    conditions.require_scores(op, batch, heads, length, seen)
     if op.wants(3):
         op.may_fail("the model must declare the type of qk")
     lead = (batch, const(heads))
@@ -318,8 +317,7 @@ def _require_group_inputs(op: Op, batch: Dim, length: Dim, total: Dim, present: 
     room = total if rotated and where is None else present
     op.may_fail("seqlens_k must be within the cache", unless=_lengths_fit(op, length, total, room))
     op.require_dims("head_sink", heads)
-    scores = [(rows, each, length, total) for rows in (batch, 1) for each in (heads, 1)]
-    conditions.require_form(op, "attention_bias", "attention_bias must broadcast to the scores", *scores)
+    conditions.require_scores(op, batch, heads, length, total)
     if op.has("query_seqlens"):
         op.require_dims("query_seqlens", batch)
         op.may_fail("query_seqlens must count tokens of the query")

@@ -40,35 +40,22 @@ def packed_multi_head_attention(op: Op) -> Tensor:
 PAGED = "query key value key_cache value_cache cumulative_sequence_length past_seqlens block_table"
 
 
-@device("PagedAttention", f"{PAGED} -> output key_cache_out value_cache_out")
+@device("PagedAttention SparsePagedAttention", f"{PAGED} -> output key_cache_out value_cache_out")
 def paged_attention(op: Op) -> Sequence[Tensor]:
     """Attention of N tokens on caches in blocks, which are written in place: (N, num_heads * head size of values)."""
-    if of_attribute(op, "kv_cache_layout", ("SEPARATE", "LATENT"), "SEPARATE") == "SEPARATE":
-        return _paged(op)
+    separate = of_attribute(op, "kv_cache_layout", ("SEPARATE", "LATENT"), "SEPARATE") == "SEPARATE"
     heads, (tokens, width) = op.positive("num_heads"), op.sizes("query", 2)
-    head = op.integer("v_head_size", 0) or head_size(op, width, heads)
-    return _attended(op, tokens, head * heads)
-
-
-@device("SparsePagedAttention", f"{PAGED} -> output key_cache_out value_cache_out")
-def sparse_paged_attention(op: Op) -> Sequence[Tensor]:
-    """PagedAttention on selected entries of the caches."""
-    return _paged(op)
-
-
-def _paged(op: Op) -> Sequence[Tensor]:
-    heads, groups = op.positive("num_heads"), op.positive("kv_num_heads")
-    tokens, width = op.sizes("query", 2)
-    head = packed_head_size(op, width, heads, groups)
-    op.require_dims("key", tokens, head * groups)
-    op.require_dims("value", tokens, head * groups)
-    return _attended(op, tokens, head * heads)
-
-
-def _attended(op: Op, tokens: Dim, width: Dim | int) -> Sequence[Tensor]:
+    head: Dim | int = op.integer("v_head_size", 0)
+    if separate:
+        groups = op.positive("kv_num_heads")
+        head = packed_head_size(op, width, heads, groups)
+        for name in ("key", "value"):
+            op.require_dims(name, tokens, head * groups)
+    elif not head:
+        head = head_size(op, width, heads)
     op.may_fail("the inputs must fit together")
     return (
-        of_dims(op.dtype("query"), tokens, width),
+        of_dims(op.dtype("query"), tokens, head * heads),
         kept(op, "key_cache", 4),
         kept(op, "value_cache", 4),
     )

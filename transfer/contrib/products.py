@@ -6,8 +6,6 @@ docs/ContribOperators.md and its behaviour.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import FALSE, Relation, conjunction, disjunction, eq, ge, le
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
@@ -204,56 +202,40 @@ def matmul_fp_q4(op: Op) -> Tensor:
     return packed_product(op, *map(as_size, sizes))
 
 
-@device("MatMulBlockQuantizedFp4Weight", "A B weight_scale weight_scale_2 input_scale bias -> Y")
-def matmul_fp4_weight(op: Op) -> Tensor:
-    """A times the transpose of B, whose bytes (N, K / 2) hold two columns each."""
-    return _weight_product(op, 2)
-
-
-@device("MatMulBlockQuantizedFp8Weight", "A B b_scale a_scale bias -> Y")
-def matmul_fp8_weight(op: Op) -> Tensor:
-    """A times the transpose of B (N, K)."""
-    return _weight_product(op, 1)
-
-
-def _weight_product(op: Op, packed: int) -> Tensor:
+def weight_product(op: Op) -> Tensor:
+    """A times the transpose of B (N, K), of which a byte holds two columns if they have 4 bits."""
     op.may_fail("scales and bias must fit the weight")
     rows, columns = op.sizes("B", 2)
-    return packed_product(op, packed * columns, rows)
+    return packed_product(op, columns * (2 if "Fp4" in op.name else 1), rows)
+
+
+matmul_fp4 = device("MatMulBlockQuantizedFp4Weight", "A B weight_scale weight_scale_2 input_scale bias -> Y")(
+    weight_product
+)
+matmul_fp8 = device("MatMulBlockQuantizedFp8Weight", "A B b_scale a_scale bias -> Y")(weight_product)
 
 
 # Several products of one input
 
 
-@device(
+def packed_products(op: Op) -> list[Tensor]:
+    """Packed products of K rows, of N columns, or queries of Nq, keys and values of Nkv; the sum of A and skip."""
+    op.may_fail("the packed matrices must fit their attributes, and skip must fit A")
+    columns = ("N",) if op.name == "MatMulNBitsMlp" else ("Nq", "Nkv", "Nkv")
+    results = [packed_product(op, op.positive("K"), op.positive(name)) for name in columns]
+    a = op.tensor("A").shape
+    if not a.is_top and op.has("skip") and op.tensor("skip").shape != a:  # it may have more axes or sizes
+        a = shape_of((*[UNKNOWN_SIZE] * (len(a) - 1), *a[-1:]))
+    return [*results, Tensor(op.dtype("A"), a)]
+
+
+matmul_n_bits_mlp = device(
     "MatMulNBitsMlp", "A skip norm_scale gate_B gate_scales gate_bias up_B up_scales up_bias -> Y input_skip_bias_sum"
-)
-def matmul_n_bits_mlp(op: Op) -> Sequence[Tensor]:
-    """The product of two packed products of K rows and N columns, and the normalised sum of A and skip."""
-    return _products(op, "N")
-
-
-@device(
+)(packed_products)
+matmul_n_bits_qkv = device(
     "MatMulNBitsQkv",
     "A skip norm_scale q_B q_scales q_bias k_B k_scales k_bias v_B v_scales v_bias -> Q K V input_skip_bias_sum",
-)
-def matmul_n_bits_qkv(op: Op) -> Sequence[Tensor]:
-    """Queries of Nq, keys and values of Nkv columns, and the sum of A and skip."""
-    return _products(op, "Nq", "Nkv", "Nkv")
-
-
-def _products(op: Op, *columns: str) -> list[Tensor]:
-    op.may_fail("the packed matrices must fit their attributes, and skip must fit A")
-    results = [packed_product(op, op.positive("K"), op.positive(name)) for name in columns]
-    return [*results, Tensor(op.dtype("A"), _sum_shape(op))]
-
-
-def _sum_shape(op: Op) -> Shape:
-    """A plus skip: the shape of A, unless skip has more axes or sizes."""
-    a = op.tensor("A").shape
-    if a.is_top or not op.has("skip") or op.tensor("skip").shape == a:
-        return a
-    return shape_of((*[UNKNOWN_SIZE] * (len(a) - 1), *a[-1:]))
+)(packed_products)
 
 
 @kernel(

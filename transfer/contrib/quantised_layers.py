@@ -44,9 +44,7 @@ def require_names(op: Op, *names: str) -> None:
 
 def only_number(op: Op, name: str) -> Fraction:
     """The only element of an input; 0 if it is unknown."""
-    block = op.block(name)
-    value = constant(block.elements[0]) if block is not None and len(block.elements) == 1 else None
-    return Fraction(0 if value is None else value)
+    return constant(op.only(name)) or Fraction(0)
 
 
 @kernel("QLinearAdd QLinearMul", "A A_scale A_zero_point B B_scale B_zero_point C_scale C_zero_point -> C")
@@ -110,22 +108,12 @@ def q_gemm(op: Op) -> Value:
     return result
 
 
-@kernel("DynamicQuantizeMatMul", "A B b_scale b_zero_point bias -> Y")
-def dynamic_quantize_matmul(op: Op) -> Tensor:
-    """A @ B with A quantised on the fly."""
-    return _scaled_product(op, op.common_dtype("A", "b_scale"), "b_scale")
-
-
-@kernel("MatMulIntegerToFloat", "A B a_scale b_scale a_zero_point b_zero_point bias -> Y")
-def matmul_integer_to_float(op: Op) -> Tensor:
-    """A @ B of integers, scaled to floats."""
-    require_one_value(op, "a_zero_point")
-    return _scaled_product(op, op.common_dtype("a_scale", "b_scale"), "a_scale", "b_scale")
-
-
-def _scaled_product(op: Op, dtype: DType, *scales: str) -> Tensor:
-    """A @ B, times scales and plus a bias that are one value or one for each column."""
-    b = op.tensor("B").shape
+def scaled_product(op: Op) -> Tensor:
+    """A @ B, times scales and plus a bias that are one value or one for each column; A as floats if it has no scale."""
+    scales = [name for name in ("a_scale", "b_scale") if name in op.rule.places]
+    if len(scales) == 2:
+        require_one_value(op, "a_zero_point")
+    dtype, b = op.common_dtype("A" if len(scales) < 2 else "a_scale", "b_scale"), op.tensor("B").shape
     shape = matmul_shape(op, op.tensor("A").shape, b)
     if b.is_top or len(b) < 2:
         op.may_fail("scales and bias must fit the product")
@@ -140,6 +128,11 @@ def _scaled_product(op: Op, dtype: DType, *scales: str) -> Tensor:
     if op.has("bias"):
         op.require(eq(op.tensor("bias").shape.size, b[-1]) | empty, "bias must have one value for each column")
     return Tensor(dtype, shape)
+
+
+_TO_FLOAT = "A B a_scale b_scale a_zero_point b_zero_point bias -> Y"
+dynamic_quantize_matmul = kernel("DynamicQuantizeMatMul", "A B b_scale b_zero_point bias -> Y")(scaled_product)
+matmul_integer_to_float = kernel("MatMulIntegerToFloat", _TO_FLOAT)(scaled_product)
 
 
 def _require_scale(op: Op, name: str, columns: Dim) -> None:

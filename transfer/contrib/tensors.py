@@ -150,23 +150,19 @@ def group_norm(op: Op) -> Tensor:
     return of_dims(op.dtype("X"), *x)
 
 
-@device("BitmaskDropout", "data ratio training_mode -> output mask")
-def bitmask_dropout(op: Op) -> Sequence[Tensor]:
-    """data with elements dropped, and a mask of those kept: a bit for each element, 32 in a number."""
-    return _with_bits(op)
-
-
-@device("BitmaskBiasDropout", "data bias residual ratio training_mode -> output mask")
-def bitmask_bias_dropout(op: Op) -> Sequence[Tensor]:
-    """data + bias with elements dropped, + residual, and a bit for each element that was kept, 32 in a number."""
-    require_like(op, "residual", "data")
-    op.may_fail("bias must fit the data")
-    return _with_bits(op)
-
-
-def _with_bits(op: Op) -> Sequence[Tensor]:
+def dropout_with_bits(op: Op) -> Sequence[Tensor]:
+    """data (+ bias) with elements dropped (+ residual), and a bit for each element that was kept, 32 in a number."""
+    if "bias" in op.rule.places:
+        require_like(op, "residual", "data")
+        op.may_fail("bias must fit the data")
     data = op.tensor("data")
     return Tensor(data.dtype, data.shape), of_dims(DType.UINT32, as_size(ceildiv(data.shape.size, 32)))
+
+
+bitmask_dropout = device("BitmaskDropout", "data ratio training_mode -> output mask")(dropout_with_bits)
+bitmask_bias_dropout = device("BitmaskBiasDropout", "data bias residual ratio training_mode -> output mask")(
+    dropout_with_bits
+)
 
 
 @device("Snpe", "inputs* -> outputs*")

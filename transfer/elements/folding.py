@@ -8,12 +8,10 @@ from math import prod
 from absint.lattices.block import Block
 from absint.lattices.contents import OPAQUE, Contents, Element, is_small
 from absint.lattices.dtype import INTEGER_RANGES, DType
-from absint.lattices.logic.relation import FALSE
 from absint.lattices.ramp import NO_RAMPS, Ramps, ends, spread, uniform
 from absint.lattices.shape import Shape
-from absint.lattices.terms.expr import ZERO_EXPR, Expr
+from absint.lattices.terms.expr import Expr
 from absint.lattices.terms.interval import Interval
-from absint.lattices.terms.normal import Real
 from absint.lattices.value import Tensor
 from absint.transfer.op import Op
 
@@ -71,15 +69,6 @@ def unmoved(block: Block[Element]) -> Block[Element]:
 def nothing(block: Block[Element]) -> Block[Element]:
     """None of the elements: they cannot be known."""
     return block.taken((), 0)
-
-
-def zero(dtype: DType) -> Element | None:
-    """The zero of an element type, if its elements are tracked."""
-    if dtype is DType.BOOL:
-        return FALSE
-    if dtype.is_integer:
-        return ZERO_EXPR
-    return Real.constant(0.0) if dtype.is_float else None
 
 
 def ramps_of(x: Tensor) -> Ramps:

@@ -73,7 +73,7 @@ def number_at(value: Value | None, place: Coordinate) -> Element | None:
     if not isinstance(inner, AnyTensor):
         return None
     if place.kind == "axis":
-        return inner.shape.known[at] if (at := _known(inner.shape, place.at)) is not None else None
+        return inner.shape.known[at] if (at := place_of(inner.shape, place.at)) is not None else None
     contents = inner.contents if isinstance(inner, Tensor) else None
     if contents is None or not contents.elements:
         return None
@@ -86,13 +86,6 @@ def axes_of(shape: Shape) -> Iterator[int]:
     """The axes whose size a shape knows: all of a known rank."""
     yield from range(len(shape.head))
     yield from range(-len(shape.tail), 0)
-
-
-def _known(shape: Shape, axis: int) -> int | None:
-    """The index of an axis among the known dims."""
-    if shape.rank is None:
-        return place_of(shape, axis)
-    return axis % shape.rank if -shape.rank <= axis < shape.rank else None
 
 
 def numbers_of(value: Value | None) -> Iterator[tuple[Coordinate, Element]]:

@@ -106,17 +106,17 @@ def stacked(body: BodySymbols, tag: str, value: Value, trips: Dim, axis: int, wi
     """
     if not isinstance(value, Tensor):
         return TOP
-    if value.shape.is_top:
-        grown = with_axes(value.shape, [axis], trips) if without is CERTAIN else None
-        return Tensor(value.dtype, TOP_SHAPE if grown is None else grown)
-    dims = [body.outside(d) for d in value.shape]
-    if without is not CERTAIN:
-        pairs = enumerate(zip(dims, without or (None,) * len(dims), strict=True))
-        dims = [_either(dim, trips, size, f"{tag}.inner{at}") for at, (dim, size) in pairs]
-    position = axis + len(dims) + 1 if axis < 0 else axis
-    if not 0 <= position <= len(dims):
+    shape = value.shape
+    if not shape.is_top:
+        dims = [body.outside(d) for d in shape]
+        if without is not CERTAIN:
+            pairs = enumerate(zip(dims, without or (None,) * len(dims), strict=True))
+            dims = [_either(dim, trips, size, f"{tag}.inner{at}") for at, (dim, size) in pairs]
+        shape = shape_of(tuple(dims))
+    elif without is not CERTAIN:
         return Tensor(value.dtype)
-    return Tensor(value.dtype, shape_of((*dims[:position], trips, *dims[position:])))
+    grown = with_axes(shape, [axis], trips)
+    return Tensor(value.dtype) if grown is None else Tensor(value.dtype, grown)
 
 
 def _either(size: Dim, trips: Dim, without: int | None, tag: str) -> Dim:

@@ -8,7 +8,7 @@ from typing import Final
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, conjunction, eq, ge
 from absint.lattices.logic.truth import YES
-from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
+from absint.lattices.shape import TOP_SHAPE, shape_of
 from absint.lattices.starred import place, without
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
 from absint.lattices.value import BOTTOM, TOP, Tensor, Value
@@ -63,27 +63,14 @@ def drop_axis(value: Value | None, axis: int) -> Value:
     """A slice along an axis."""
     if not isinstance(value, Tensor):
         return TOP
-    if value.shape.is_top:
-        return Tensor(value.dtype, _without_axis(value.shape, axis))
-    if not -len(value.shape) <= axis < len(value.shape):
-        return Tensor(value.dtype)
-    dims = list(value.shape.dims)
-    del dims[axis]
-    return Tensor(value.dtype, shape_of(tuple(dims)))
-
-
-def _without_axis(shape: Shape, axis: int) -> Shape:
-    """A shape of unknown rank without an axis that is known; else any shape."""
-    at = place(shape, axis)
-    return TOP_SHAPE if at is None else without(shape, [at])
+    at = place(value.shape, axis)
+    return Tensor(value.dtype) if at is None else Tensor(value.dtype, without(value.shape, [at]))
 
 
 def axis_size(value: Value | None, axis: int) -> Dim:
     """The size of an axis, unknown if there is no such axis."""
-    if not isinstance(value, Tensor):
-        return UNKNOWN_SIZE
-    known = value.shape.head if axis >= 0 or value.shape.rank is not None else value.shape.tail
-    return known[axis] if -len(known) <= axis < len(known) else UNKNOWN_SIZE
+    at = place(value.shape, axis) if isinstance(value, Tensor) else None
+    return value.shape.known[at] if isinstance(value, Tensor) and at is not None else UNKNOWN_SIZE
 
 
 def leave_scan(run: Interpretation, node: int, item: Node, states: Sequence[State]) -> State:
