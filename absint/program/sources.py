@@ -147,6 +147,7 @@ class Sources:
         """Add the inputs and initialisers of the main graph."""
         names = self._program.main.names
         initialisers, inputs = {tensor.name for tensor in graph.initializer[:]}, graph.input[:]
+        initialisers.update(sparse.values.name for sparse in graph.sparse_initializer)
         for info in inputs:
             if info.name in names:
                 self._report.fault("duplicate-input", f"input {info.name!r}", "declared twice")
@@ -174,10 +175,12 @@ class Sources:
         """Add the initialisers of a graph. `declared` are those that are inputs too."""
         nodes, root = self._program.nodes, self._root
         fixed = self._loaded.model.ir_version < 4  # there every initialiser has to be an input
-        for tensor in graph.initializer[:]:
-            name, value = tensor.name, self.constant(tensor)
-            if fault := initialiser_fault(tensor, value, declared.get(name), outlined=self._loaded.is_outlined):
-                self.refuse(len(nodes), fault)
+        found = [(tensor.name, self.constant(tensor)) for tensor in graph.initializer[:]]
+        for at, (tensor, (name, value)) in enumerate(zip(graph.initializer, found, strict=True), len(nodes)):
+            self.refuse(at, initialiser_fault(tensor, value, declared.get(name), outlined=self._loaded.is_outlined))
+        for sparse in graph.sparse_initializer:
+            found += [(sparse.values.name, Tensor(dtype_of(sparse.values.data_type), Shape(tuple(sparse.dims))))]
+        for name, value in found:
             if name in declared and not fixed:
                 self.signature.overridable[name] = len(nodes)
                 self.signature.defaults[len(nodes)] = value
@@ -186,9 +189,6 @@ class Sources:
             if gate < 0 and name in names:
                 self._report.fault("duplicate-initialiser", f"initialiser {name!r}", "listed twice", runtime=False)
             names[name] = first_output(nodes.add_source(name, root, gate, value))
-        for sparse in graph.sparse_initializer:
-            value = Tensor(dtype_of(sparse.values.data_type), Shape(tuple(sparse.dims)))
-            self.add(sparse.values.name, value, names, gate)
 
     def bind_outputs(self, graph: GraphMessage) -> None:
         """Note the outputs of the main graph."""

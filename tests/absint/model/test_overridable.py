@@ -12,6 +12,8 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 import absint
 from absint.cli import run
+from absint.questions.sizes.outcomes import Outcome
+from tests.models import parsed
 
 
 def reshaped(declared: list[int | str | None] | None = None, ir_version: int = 8) -> ModelProto:
@@ -151,3 +153,17 @@ def test_every_command_names_the_option_once(
     run(command.split())
     said = capsys.readouterr()
     assert (said.out + said.err).count("--defaults (defaults=True)") == 1
+
+
+def test_a_sparse_initialiser_that_is_an_input_too_has_the_sizes_that_are_fed() -> None:
+    made = parsed("(float[N] x, float[N] y) => (float[M] z) { z = Add(x, y) }")
+    values = numpy_helper.from_array(np.ones(1, np.float32), "x")
+    indices = numpy_helper.from_array(np.zeros(1, np.int64))
+    made.graph.sparse_initializer.append(helper.make_sparse_tensor(values, indices, [3]))
+    result = absint.analyze(made)
+    assert list(result.inputs) == ["y"]
+    session = onnxruntime.InferenceSession(made.SerializeToString())
+    for size in (3, 5):
+        feeds = {name: np.ones(size, np.float32) for name in "xy"}
+        assert session.run(None, feeds)[0].shape == (size,)
+        assert result.check({"N": size}).outcome is not Outcome.ILLEGAL
