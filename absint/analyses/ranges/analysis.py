@@ -13,8 +13,8 @@ from functools import cached_property
 from math import inf
 from typing import Final, SupportsFloat
 
+from absint.analyses.exchange import companions, finished, found_by
 from absint.analyses.forward import ForwardAnalysis
-from absint.analyses.found import companions, finished, found_by
 from absint.analyses.queries import ElementBounds, Query, Reachable, ShapeOf
 from absint.analyses.ranges.findings import DOMAIN, TITLES, RangeFinding
 from absint.analyses.ranges.functions import ELEMENTWISE
@@ -180,7 +180,7 @@ class Ranges(ForwardAnalysis[Span]):
                 continue
             if not self.ask(Reachable, (number, 0)).possible:
                 continue
-            self.operator(number, self._inputs(number, states))  # type: ignore[arg-type]
+            self.operator(number, self._inputs(number, states))
             for noted in dict.fromkeys(self._noted):
                 if not noted.found.is_empty or noted.found.nan:
                     yield RangeFinding(str(node), noted.kind, noted.certainty, noted.found, noted.allowed)

@@ -167,7 +167,7 @@ def reported(analysed: Analysed) -> tuple[Diagnostic, ...]:
     """What analyses of users report that ran together with that of shapes."""
     if analysed.cooperation is None:
         return ()
-    from absint.analyses.found import reported as found
+    from absint.analyses.exchange import reported as found
 
     return analysed.once(found)
 
