@@ -6,15 +6,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from typing import Final
 
 from absint.analyses.independence.claims import NO_SHIFT, Along, Growth, Shift, is_steady
-from absint.analyses.independence.layout import Found
-from absint.analyses.independence.seen import Rule, Seen
+from absint.analyses.independence.seen import Found, Rule, Seen
 from absint.lattices.dtype import DType
 from absint.lattices.terms.expr import ONE_EXPR, ZERO_EXPR, Expr, sub
 from absint.lattices.terms.polynomials import nonneg
 from absint.lattices.value import Tensor
 
 
-def each(seen: Seen, axes: Collection[int], outputs: Iterable[int] = (0,), others: int = 0) -> Found:
+def each(seen: Seen, axes: Collection[int], outputs: Iterable[int] = (0,), others: int = 0) -> dict[int, list[Along]]:
     """All outputs have the axes of the first input; slices of all but `axes` are apart; so many other inputs."""
     rank = seen.rank(0)
     kept = [axis for axis in range(rank or 0) if axis not in axes]
@@ -193,10 +192,10 @@ def reduced(seen: Seen) -> Found:
     if axes is None and seen.has(1):
         axes = seen.integers(1)
         if axes is None:
-            return {}
+            return ()
     if not axes and seen.attribute("noop_with_empty_axes", 0):
         return each(seen, [], others=1)
-    return {0: _without(seen, axes, seen.attribute("keepdims", 1))}
+    return _without(seen, axes, seen.attribute("keepdims", 1))
 
 
 def _without(seen: Seen, axes: Sequence[int] | None, keeps: int) -> Iterator[Along]:
@@ -210,12 +209,10 @@ def _without(seen: Seen, axes: Sequence[int] | None, keeps: int) -> Iterator[Alo
             yield from seen.pointwise(after, [axis, None][: max(1, len(seen.inputs))])
 
 
-def place_of_largest(seen: Seen) -> Found:
+def place_of_largest(seen: Seen) -> Iterator[Along]:
     axis = seen.axis_of(0, seen.attribute("axis", 0))
-    if axis is None:
-        return {}
-    found = list(_without(seen, [axis], seen.attribute("keepdims", 1)))
-    return {0: [_placed(seen, c, axis) for c in found]}
+    if axis is not None:
+        yield from (_placed(seen, claim, axis) for claim in _without(seen, [axis], seen.attribute("keepdims", 1)))
 
 
 def _placed(seen: Seen, claim: Along, axis: int) -> Along:
@@ -264,8 +261,8 @@ def last_two(others: int = 0) -> Rule:
     return rule
 
 
-def determinant(seen: Seen) -> Found:
-    return {0: _without(seen, [-1, -2], 0) if (seen.rank(0) or 0) > 2 else ()}
+def determinant(seen: Seen) -> Iterable[Along]:
+    return _without(seen, [-1, -2], 0) if (seen.rank(0) or 0) > 2 else ()
 
 
 def quantised(seen: Seen) -> Found:
@@ -295,12 +292,8 @@ def transformed(seen: Seen) -> Found:
     return {} if place is None or rank is None else each(seen, [place, rank - 1], others=2)
 
 
-def resized(seen: Seen) -> Found:
+def resized(seen: Seen) -> Iterator[Along]:
     """An axis that keeps its size is not touched."""
-    return {0: _resized(seen)}
-
-
-def _resized(seen: Seen) -> Iterator[Along]:
     before, after = seen.shape(0), seen.output()
     mode = seen.operation.attributes.get("coordinate_transformation_mode")
     if before.rank is None or after.rank != before.rank or mode in ("tf_crop_and_resize", "tf_half_pixel_for_nn"):

@@ -13,9 +13,9 @@ from typing import Final
 from absint.analyses.independence.axes import AXES, aligned, elementwise
 from absint.analyses.independence.claims import NO_SHIFT, Along
 from absint.analyses.independence.indexing import INDEXING
-from absint.analyses.independence.layout import LAYOUT, Found
+from absint.analyses.independence.layout import LAYOUT
 from absint.analyses.independence.products import PRODUCTS
-from absint.analyses.independence.seen import Rule, Seen
+from absint.analyses.independence.seen import Found, Rule, Seen
 from absint.analyses.independence.sequences import SEQUENCES
 from absint.program.nodes import Operation
 from absint.transfer.traits import RANDOM
@@ -109,23 +109,22 @@ def _batched(text: str) -> Rule:
 def _typed(seen: Seen) -> Found:
     """Only the type of the second input counts."""
     found = [c for at in range(seen.rank(0) or 0) for c in seen.pointwise(at, [at])]
-    return {0: [c if c.is_free else c._replace(shift=None) for c in found]}
+    return [c if c.is_free else c._replace(shift=None) for c in found]
 
 
 def _chosen_features(seen: Seen) -> Found:
-    return {0: [c for at in range((seen.rank(0) or 1) - 1) for c in seen.pointwise(at, [at, None])]}
+    return [c for at in range((seen.rank(0) or 1) - 1) for c in seen.pointwise(at, [at, None])]
 
 
 def _normal_strings(seen: Seen) -> Found:
     """Stop words are left out of the last axis."""
-    rank = seen.rank(0)
-    return {} if seen.operation.attributes.get("stopwords") else {0: elementwise(seen)[0] if rank else ()}
+    return elementwise(seen) if seen.rank(0) and not seen.operation.attributes.get("stopwords") else ()
 
 
 def _grid(seen: Seen) -> Found:
     """The sizes of the second input are known from the output."""
     kept = [(c, seen.is_kept(list(seen.output())[1:], c)) for c in seen.along(0, 0) if seen.output().rank]
-    return {0: [c._replace(shift=NO_SHIFT if known and c.is_free else None) for c, known in kept if known is not False]}
+    return [c._replace(shift=NO_SHIFT if known and c.is_free else None) for c, known in kept if known is not False]
 
 
 def _dropout(seen: Seen) -> Found:
@@ -149,7 +148,7 @@ def _reversed(seen: Seen) -> Found:
     batch, time = seen.attribute("batch_axis", 1), seen.attribute("time_axis", 0)
     rank = seen.rank(0) or 0
     found = [c for at in range(rank) if at not in (batch, time) for c in seen.pointwise(at, [at, None])]
-    return {0: [*found, *seen.pointwise(batch, [batch, 0])]}
+    return [*found, *seen.pointwise(batch, [batch, 0])]
 
 
 def _attention(seen: Seen) -> Found:
@@ -163,7 +162,7 @@ def _attention(seen: Seen) -> Found:
 
 def _rotary(seen: Seen) -> Found:
     places = [0, None, None, 0] if seen.has(3) else [0, 0, 0]
-    return {0: seen.led(0, places[: len(seen.inputs)])}
+    return seen.led(0, places[: len(seen.inputs)])
 
 
 def _skip_norm(seen: Seen) -> Found:
@@ -181,7 +180,7 @@ def _learnt(seen: Seen) -> Found:
 def _side_by_side(seen: Seen) -> Found:
     """Features of several inputs."""
     count = len(seen.inputs)
-    return {0: seen.pointwise(0, [0] * count) if {seen.rank(at) for at in range(count)} == {2} else ()}
+    return seen.pointwise(0, [0] * count) if {seen.rank(at) for at in range(count)} == {2} else ()
 
 
 def _loss(seen: Seen) -> Found:
