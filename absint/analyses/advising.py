@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import partial
 
 from absint.analyses.exchange import Given, entered, read_analyses, solve
-from absint.analyses.frame import Frame, Shapes
+from absint.analyses.frame import Frame
 from absint.analyses.queries import ElementBounds, TripCount
 from absint.analyses.rows import Row
 from absint.analyses.values import AnyAnalysis, ValueAnalysis, fixed_name
@@ -30,17 +31,9 @@ from absint.shapes.rounds import Round, lasting
 from absint.transfer.stated import Within
 
 
-class Adviser:
-    """Runs the forward ones of some analyses on a round, and tells what they found."""
-
-    def __init__(self, lowered: Lowered, members: Sequence[AnyAnalysis]) -> None:
-        self._lowered = lowered
-        self._members = [one for one in members if one.direction == "forward"]
-
-    def __call__(self, round_: Round) -> Advice:
-        shapes = Shapes(round_.analysis, round_.states)
-        finished = solve(self._lowered.program, shapes, self._members)
-        return _Telling(self._lowered, shapes, self._members, finished).advice()
+def _advice(lowered: Lowered, members: Sequence[AnyAnalysis], round_: Round) -> Advice:
+    """Run forward analyses on a round, and tell what they found."""
+    return _Telling(lowered, round_, members, solve(lowered.program, round_, members)).advice()
 
 
 def begun(lowered: Lowered, facts: Facts, given: Sequence[Given]) -> tuple[Cooperation, Facts]:
@@ -54,7 +47,7 @@ def begun(lowered: Lowered, facts: Facts, given: Sequence[Given]) -> tuple[Coope
     def turn(advice: Advice) -> Round:
         return shapes_run(lowered, advice.with_facts(facts), advice=advice)
 
-    adviser = Adviser(lowered, members)
+    adviser = partial(_advice, lowered, [one for one in members if one.direction == "forward"])
     with blaming("--analysis", [os.fspath(one) for one in given if isinstance(one, str | os.PathLike)]):
         advice, _ = in_turns(turn, adviser)
     return Cooperation(tuple(members), adviser, advice), advice.with_facts(facts)
@@ -83,7 +76,7 @@ class _Telling:
     def __init__(
         self,
         lowered: Lowered,
-        shapes: Shapes,
+        shapes: Round,
         members: Sequence[AnyAnalysis],
         finished: dict[int, list[Row]],
     ) -> None:

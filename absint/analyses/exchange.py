@@ -9,7 +9,7 @@ from functools import lru_cache, partial
 from inspect import isabstract
 from typing import Any, Final, Union, cast
 
-from absint.analyses.frame import Arguments, Call, Frame, Shapes, framed, outputs_of
+from absint.analyses.frame import Arguments, Call, Frame, framed, outputs_of, shapes_of
 from absint.analyses.rows import Member, Row, T
 from absint.analyses.values import AnyAnalysis, ValueAnalysis
 from absint.diagnostics import Diagnostic
@@ -21,7 +21,8 @@ from absint.program.nodes import Callee
 from absint.program.rules.files import run_file
 from absint.program.steps import Operand
 from absint.shapes.analysis import ShapeAnalysis
-from absint.solution.analysed import Analysed
+from absint.shapes.rounds import Round
+from absint.solution.analysed import Analysed, once
 
 
 @lru_cache(maxsize=16)
@@ -132,7 +133,7 @@ class Exchange(Analysis[Parts]):
 
 def solve(
     program: Program,
-    shapes: Shapes | None,
+    shapes: Round,
     members: Sequence[AnyAnalysis],
     outputs: Sequence[Operand] = (),
 ) -> dict[int, list[Row]]:
@@ -189,7 +190,7 @@ def _inside(frame: Frame, body: Body, arguments: Arguments) -> Arguments:
     shapes = summaries.shapes.get(body)
     if shapes is None:
         analysis = ShapeAnalysis(body.program)
-        shapes = summaries.shapes[body] = Shapes(analysis, fixpoint(body.program, analysis).states)
+        shapes = summaries.shapes[body] = Round(analysis, fixpoint(body.program, analysis).states)
     inner = Frame(body.program, shapes, members, frame.live, call=Call(body, arguments), summaries=summaries)
     return {number: members[number].results(body, own) for number, own in zip(frame.live, run(inner), strict=True)}
 
@@ -203,6 +204,7 @@ def found_by(analysed: Analysed, analysis: ValueAnalysis[T]) -> dict[str, T]:
         return analysis.named(rows)
 
 
+@once
 def reported(analysed: Analysed) -> tuple[Diagnostic, ...]:
     """The findings of all analyses that ran with that of shapes, each once."""
     found: list[Diagnostic] = []
@@ -222,7 +224,7 @@ def finished(analysed: Analysed, analysis: ValueAnalysis[T]) -> Iterator[Sequenc
     number = next((number for number, one in enumerate(members) if one is analysis), None)
     if number is None:
         raise UsageError(f"{analysis.label} did not run: give it to absint.analyze(model, with_=[...])")
-    solved = analysed.once(_solved)
+    solved = _solved(analysed)
     frame = framed(analysed, members, number, solved)
     frame.visit(-1, [(row,) for row in solved[number]])
     with entered(frame, [analysis]):
@@ -235,7 +237,7 @@ def companions(analysed: Analysed) -> tuple[AnyAnalysis, ...]:
     return () if known is None else cast("tuple[AnyAnalysis, ...]", known.analyses)
 
 
+@once
 def _solved(analysed: Analysed) -> dict[int, list[Row]]:
     members = companions(analysed)
-    shapes = Shapes(analysed.analysis, analysed.states)
-    return solve(analysed.program, shapes, members, outputs_of(analysed.lowered))
+    return solve(analysed.program, shapes_of(analysed), members, outputs_of(analysed.lowered))

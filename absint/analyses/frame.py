@@ -19,10 +19,8 @@ from absint.lattices.value import BOTTOM, TOP, Value
 from absint.program.folded import Body
 from absint.program.graph import Program
 from absint.program.lowered import Lowered
-from absint.program.nodes import Node
 from absint.program.steps import Gate, LoopBody, LoopHead, Operand
-from absint.shapes.interpretation import Interpretation
-from absint.shapes.summaries import State
+from absint.shapes.rounds import Round
 from absint.solution.analysed import Analysed
 
 # Summaries of folded calls for analyses of values: a body is run once for equal elements of its inputs.
@@ -43,13 +41,6 @@ Arguments = Mapping[int, Row]
 """The rows that each analysis gives to a body, or gets back from it, by its number."""
 
 
-class Shapes(NamedTuple):
-    """The findings of the shape analysis about a program."""
-
-    analysis: Interpretation
-    states: Sequence[State]
-
-
 class Summary(NamedTuple):
     """The results of a body for these arguments, or any below them."""
 
@@ -61,7 +52,7 @@ class Summaries:
     """The summaries of one run of the analyses."""
 
     def __init__(self) -> None:
-        self.shapes: dict[Body, Shapes] = {}
+        self.shapes: dict[Body, Round] = {}
         """Of bodies, for inputs of which nothing is known."""
         self._exact: dict[Body, list[Summary]] = {}
         self._general: dict[Body, Summary] = {}
@@ -154,7 +145,7 @@ class Frame:
     def __init__(
         self,
         program: Program,
-        shapes: Shapes | None,
+        shapes: Round,
         members: Sequence[Member[Any]],
         live: Sequence[int] = (0,),
         finished: Finished | None = None,
@@ -170,7 +161,7 @@ class Frame:
         its states from the engine as they are.
         """
         self.program = program
-        self.nodes: Sequence[Node] = program.nodes
+        self.nodes = program.nodes
         self.shapes = shapes
         self.members = tuple(members)
         self.live = tuple(live)
@@ -200,8 +191,6 @@ class Frame:
         node, output = operand
         if node < 0:
             return TOP
-        if self.shapes is None:
-            return self.nodes[node].value or TOP
         state = self.shapes.states[node]
         return state[output] if output < len(state) else BOTTOM
 
@@ -211,7 +200,7 @@ class Frame:
 
     def is_dead(self, gate: int) -> bool:
         """The shape analysis knows that no run enters the branch or body."""
-        return self.shapes is not None and self.shapes.states[gate][:1] == (BOTTOM,)
+        return self.shapes.states[gate][:1] == (BOTTOM,)
 
     def is_closed(self, gate: int) -> bool:
         """No run enters the branch or body, by some analysis."""
@@ -244,16 +233,12 @@ class Frame:
             return bounds_of(self.value((node, output)))
         if query is Reachable:
             return Reachable(self._is_reachable(node))
-        trips = self.shapes.analysis.trips.get(node) if query is TripCount and self.shapes is not None else None
+        trips = self.shapes.analysis.trips.get(node) if query is TripCount else None
         return TripCount(trips, trips) if isinstance(trips, Expr) else None
 
     def _is_reachable(self, node: int) -> bool:
         gate = node if isinstance(self.nodes[node].step, (Gate, LoopBody)) else self.nodes[node].gate
-        while gate >= 0:
-            if self.is_closed(gate):
-                return False
-            gate = self.nodes[gate].gate
-        return True
+        return not any(map(self.is_closed, self.nodes.around(gate)))
 
     # Each other
 
@@ -343,8 +328,13 @@ def framed(
     is_alone: bool = False,
 ) -> Frame:
     """The frame of the program of a result, over which one of the analyses runs."""
-    shapes, outputs = Shapes(analysed.analysis, analysed.states), outputs_of(analysed.lowered)
+    shapes, outputs = shapes_of(analysed), outputs_of(analysed.lowered)
     return Frame(analysed.program, shapes, members, (live,), finished, outputs=outputs, is_alone=is_alone)
+
+
+def shapes_of(analysed: Analysed) -> Round:
+    """What the shape analysis found, over the symbols of the first round."""
+    return Round(analysed.analysis, analysed.states)
 
 
 def outputs_of(lowered: Lowered) -> list[Operand]:

@@ -21,19 +21,15 @@ def each(seen: Seen, axes: Collection[int], outputs: Iterable[int] = (0,), other
     return dict.fromkeys(outputs, found)
 
 
-def along_one(name: str = "axis", default: int = -1, others: int = 0, outputs: Sequence[int] = (0,)) -> Rule:
+def along_one(seen: Seen) -> Found:
     """It works along the axis of an attribute."""
-
-    def rule(seen: Seen) -> Found:
-        axis = seen.axis_of(0, seen.attribute(name, default))
-        return {} if axis is None else each(seen, [axis], outputs, others)
-
-    return rule
+    axis = seen.axis_of(0, seen.attribute("axis", -1))
+    return () if axis is None else each(seen, [axis])
 
 
 def softmax(seen: Seen) -> Found:
     if seen.version >= 13:
-        return along_one()(seen)
+        return along_one(seen)
     axis, rank = seen.axis_of(0, seen.attribute("axis", 1)), seen.rank(0)
     return {} if axis is None or rank is None else each(seen, range(axis, rank))
 
@@ -253,12 +249,9 @@ def local_norm(seen: Seen) -> Found:
     return each(seen, [1])
 
 
-def last_two(others: int = 0) -> Rule:
-    def rule(seen: Seen) -> Found:
-        rank = seen.rank(0) or 0
-        return each(seen, range(rank - 2, rank), others=others)
-
-    return rule
+def triangle(seen: Seen) -> Found:
+    rank = seen.rank(0) or 0
+    return each(seen, range(rank - 2, rank), others=1)
 
 
 def determinant(seen: Seen) -> Iterable[Along]:
@@ -314,23 +307,14 @@ def resized(seen: Seen) -> Iterator[Along]:
 AXES: Final[Mapping[str, Rule]] = {
     **dict.fromkeys(("Softmax", "LogSoftmax", "Hardmax"), softmax),
     **dict.fromkeys(
-        (f"Reduce{name}" for name in "L1 L2 LogSum LogSumExp Max Mean Min Prod Sum SumSquare".split()),  # noqa: SIM905
-        reduced,
+        ("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin",
+         "ReduceProd", "ReduceSum", "ReduceSumSquare"), reduced,
     ),
-    **dict.fromkeys(("ArgMax", "ArgMin"), place_of_largest),
-    **dict.fromkeys(("CumSum", "CumProd"), summed_up),
     **dict.fromkeys(("LayerNormalization", "RMSNormalization", "SimplifiedLayerNormalization"), from_axis(0, 1, 2)),
-    **dict.fromkeys((f"{prefix}Linear" for prefix in ("Quantize", "Dequantize")), quantised),
-    **dict.fromkeys((f"com.microsoft::{prefix}Linear" for prefix in ("Quantize", "Dequantize")), quantised),
-    **dict.fromkeys(("Resize", "Upsample"), resized),
-    "LpNormalization": along_one(),
-    "MeanVarianceNormalization": mean_variance,
-    "BatchNormalization": batch_norm,
-    "LRN": local_norm,
-    "TopK": largest,
-    "DFT": transformed,
-    "Trilu": last_two(others=1),
-    "com.microsoft::QLinearSoftmax": quantised_softmax,
-    "com.microsoft::Trilu": last_two(others=1),
-    "Det": determinant,
-}
+    "ArgMax": place_of_largest, "ArgMin": place_of_largest, "BatchNormalization": batch_norm, "CumProd": summed_up,
+    "CumSum": summed_up, "DFT": transformed, "DequantizeLinear": quantised, "Det": determinant, "LRN": local_norm,
+    "LpNormalization": along_one, "MeanVarianceNormalization": mean_variance, "QuantizeLinear": quantised,
+    "Resize": resized, "TopK": largest, "Trilu": triangle, "Upsample": resized,
+    "com.microsoft::DequantizeLinear": quantised, "com.microsoft::QLinearSoftmax": quantised_softmax,
+    "com.microsoft::QuantizeLinear": quantised, "com.microsoft::Trilu": triangle,
+}  # fmt: skip

@@ -143,15 +143,8 @@ def compressed(seen: Seen) -> Iterator[Along]:
 
 
 INDEXING: Final[Mapping[str, Rule]] = {
-    "Gather": gathered,
-    "GatherElements": by_element,
-    "GatherND": gathered_nd,
-    "RoiAlign": regions,
-    "com.microsoft::GatherBlockQuantized": gathered_blocks,
-    "com.microsoft::GatherND": gathered_nd,
-    "ScatterElements": by_element,
-    "Scatter": by_element,
-    "ScatterND": scattered_nd,
-    "OneHot": one_hot,
+    "Gather": gathered, "GatherElements": by_element, "GatherND": gathered_nd, "RoiAlign": regions,
+    "com.microsoft::GatherBlockQuantized": gathered_blocks, "com.microsoft::GatherND": gathered_nd,
+    "ScatterElements": by_element, "Scatter": by_element, "ScatterND": scattered_nd, "OneHot": one_hot,
     "Compress": compressed,
-}
+}  # fmt: skip

@@ -289,15 +289,6 @@ def padded(seen: Seen) -> Iterator[Along]:
 
 
 LAYOUT: Final[Mapping[str, Rule]] = {
-    "Reshape": reshaped,
-    "Flatten": reshaped,
-    "Transpose": transposed,
-    "Squeeze": squeezed,
-    "Unsqueeze": unsqueezed,
-    "Slice": sliced,
-    "Split": split,
-    "Concat": concatenated,
-    "Tile": tiled,
-    "Expand": expanded,
-    "Pad": padded,
-}
+    "Reshape": reshaped, "Flatten": reshaped, "Transpose": transposed, "Squeeze": squeezed, "Unsqueeze": unsqueezed,
+    "Slice": sliced, "Split": split, "Concat": concatenated, "Tile": tiled, "Expand": expanded, "Pad": padded,
+}  # fmt: skip

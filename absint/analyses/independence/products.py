@@ -77,15 +77,10 @@ def rows_times_weights(seen: Seen) -> Iterator[Along]:
 
 
 PRODUCTS: Final[Mapping[str, Rule]] = {
-    "MatMul": matmul(),
-    "MatMulInteger": matmul(),
-    "QLinearMatMul": matmul(0, 3),
+    "MatMul": matmul(), "MatMulInteger": matmul(), "QLinearMatMul": matmul(0, 3),
     **dict.fromkeys((f"com.microsoft::{name}MatMul" for name in ("Fused", "Transpose")), matmul()),
     **dict.fromkeys((f"com.microsoft::MatMulInteger{name}" for name in ("16", "ToFloat")), matmul()),
-    "com.microsoft::FusedMatMulActivation": matmul(),
-    "com.microsoft::QGemm": matmul(0, 3),
-    "Gemm": gemm,
-    "com.microsoft::FusedGemm": gemm,
-    "Einsum": einsum,
+    "com.microsoft::FusedMatMulActivation": matmul(), "com.microsoft::QGemm": matmul(0, 3), "Gemm": gemm,
+    "com.microsoft::FusedGemm": gemm, "Einsum": einsum,
     **dict.fromkeys((f"com.microsoft::MatMul{name}" for name in ("Bnb4", "FpQ4", "NBits")), rows_times_weights),
-}
+}  # fmt: skip

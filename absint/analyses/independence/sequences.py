@@ -77,10 +77,6 @@ def put_together(seen: Seen) -> Iterator[Along]:
 
 
 SEQUENCES: Final[Mapping[str, Rule]] = {
-    "ConcatFromSequence": put_together,
-    "SequenceAt": taken,
-    "SequenceConstruct": constructed,
-    "SequenceErase": taken,
-    "SequenceInsert": inserted,
-    "SplitToSequence": taken_apart,
-}
+    "ConcatFromSequence": put_together, "SequenceAt": taken, "SequenceConstruct": constructed, "SequenceErase": taken,
+    "SequenceInsert": inserted, "SplitToSequence": taken_apart,
+}  # fmt: skip

@@ -35,38 +35,32 @@ ELEMENTWISE: Final = """
 _OLD_FORMS: Final = ("Add", "And", "Div", "Equal", "Greater", "Less", "Mul", "Or", "PRelu", "Pow", "Sub", "Xor")
 """Before version 7 they aligned their inputs by an attribute."""
 
+_BATCHED: Final = """
+Conv ConvTranspose ConvInteger = 0 . . . > 0
+QLinearConv com.microsoft::QLinearConv = 0 . . . . . . . . > 0
+GlobalAveragePool GlobalMaxPool GlobalLpPool AveragePool LpPool MaxPool = 0 > 0 | 1 > 1
+InstanceNormalization GroupNormalization com.microsoft::GroupNorm = 0 . . > 0
+DepthToSpace SpaceToDepth com.microsoft::NhwcMaxPool = 0 > 0
+GridSample com.microsoft::GridSample = 0 0 > 0
+TensorScatter = 0 0 0 > 0
+DeformConv = 0 . 0 . 0 > 0
+Col2Im = 0 . . > 0
+STFT = 0 . . . > 0
+com.microsoft.nchwc::Conv com.microsoft.nchwc::FusedConv = 0 . . 0 > 0
+com.microsoft.nchwc::AveragePool com.microsoft.nchwc::GlobalAveragePool com.microsoft.nchwc::GlobalMaxPool = 0 > 0
+com.microsoft.nchwc::MaxPool com.microsoft.nchwc::Upsample = 0 > 0
+com.microsoft.nchwc::ReorderInput com.microsoft.nchwc::ReorderOutput = 0 > 0
+com.microsoft::QLinearAveragePool com.microsoft::QLinearGlobalAveragePool = 0 . . . . > 0
+com.microsoft::NhwcConv com.microsoft::NhwcFusedConv com.microsoft::FusedConv = 0 . . 0 > 0
+com.microsoft::QAttention = 0 . . . . 0 . . 1 > 0 1
+com.microsoft::EmbedLayerNormalization = 0 0 . . . . . 0 0 > 0 0 0
+com.microsoft::RotaryEmbedding = 0 0 . . > 0
+com.microsoft::MultiHeadAttention = 0 0 0 . 0 0 0 0 . > 0 0 0 0
+com.microsoft::Attention = 0 . . 0 1 0 . > 0 1
+com.microsoft::GroupQueryAttention = 0 0 0 0 0 0 . . . 0 0 . > 0 0 0
+"""
 BATCHED: Final[Mapping[str, str]] = {
-    **dict.fromkeys(("Conv", "ConvTranspose", "ConvInteger"), "0 . . . > 0"),
-    **dict.fromkeys(("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool"), "0 > 0 | 1 > 1"),
-    **dict.fromkeys(("AveragePool", "LpPool", "MaxPool"), "0 > 0 | 1 > 1"),
-    **dict.fromkeys(("InstanceNormalization", "GroupNormalization"), "0 . . > 0"),
-    **dict.fromkeys(("DepthToSpace", "SpaceToDepth"), "0 > 0"),
-    **dict.fromkeys(("GridSample",), "0 0 > 0"),
-    **dict.fromkeys((f"com.microsoft.nchwc::{name}" for name in ("Conv", "FusedConv")), "0 . . 0 > 0"),
-    **dict.fromkeys(
-        (f"com.microsoft.nchwc::{name}" for name in ("AveragePool", "GlobalAveragePool", "GlobalMaxPool", "MaxPool")),
-        "0 > 0",
-    ),
-    **dict.fromkeys(
-        (f"com.microsoft.nchwc::{name}" for name in ("ReorderInput", "ReorderOutput", "Upsample")), "0 > 0"
-    ),
-    **dict.fromkeys(("QLinearConv", "com.microsoft::QLinearConv"), "0 . . . . . . . . > 0"),
-    **dict.fromkeys((f"com.microsoft::QLinear{name}AveragePool" for name in ("", "Global")), "0 . . . . > 0"),
-    **dict.fromkeys((f"com.microsoft::Nhwc{name}" for name in ("Conv", "FusedConv")), "0 . . 0 > 0"),
-    "com.microsoft::NhwcMaxPool": "0 > 0",
-    "com.microsoft::GridSample": "0 0 > 0",
-    "com.microsoft::GroupNorm": "0 . . > 0",
-    "com.microsoft::QAttention": "0 . . . . 0 . . 1 > 0 1",
-    "TensorScatter": "0 0 0 > 0",
-    "DeformConv": "0 . 0 . 0 > 0",
-    "Col2Im": "0 . . > 0",
-    "STFT": "0 . . . > 0",
-    "com.microsoft::FusedConv": "0 . . 0 > 0",
-    "com.microsoft::EmbedLayerNormalization": "0 0 . . . . . 0 0 > 0 0 0",
-    "com.microsoft::RotaryEmbedding": "0 0 . . > 0",
-    "com.microsoft::MultiHeadAttention": "0 0 0 . 0 0 0 0 . > 0 0 0 0",
-    "com.microsoft::Attention": "0 . . 0 1 0 . > 0 1",
-    "com.microsoft::GroupQueryAttention": "0 0 0 0 0 0 . . . 0 0 . > 0 0 0",
+    name: axes for names, _, axes in (line.partition(" = ") for line in _BATCHED.splitlines()) for name in names.split()
 }
 
 _LEARNT: Final = """
@@ -191,34 +185,16 @@ def _loss(seen: Seen) -> Found:
 
 
 RULES: Final[Mapping[str, Rule]] = {
-    **dict.fromkeys(ELEMENTWISE, elementwise),
-    **dict.fromkeys(_OLD_FORMS, _aligned),
-    **AXES,
-    **INDEXING,
-    **LAYOUT,
-    **PRODUCTS,
-    **SEQUENCES,
-    **{name: _batched(text) for name, text in BATCHED.items()},
-    **{f"ai.onnx.ml::{name}": _learnt for name in _LEARNT},
-    "AffineGrid": _grid,
-    "Attention": _attention,
-    "CastLike": _typed,
-    "Dropout": _dropout,
-    "GRU": _recurrent(1),
-    "LSTM": _recurrent(2),
-    "NegativeLogLikelihoodLoss": _loss,
-    "RNN": _recurrent(1),
-    "ReverseSequence": _reversed,
-    "RotaryEmbedding": _rotary,
-    "SoftmaxCrossEntropyLoss": _loss,
-    "StringNormalizer": _normal_strings,
-    "TfIdfVectorizer": _learnt,
-    "ai.onnx.ml::ArrayFeatureExtractor": _chosen_features,
-    "ai.onnx.ml::FeatureVectorizer": _side_by_side,
-    "ai.onnx.ml::ZipMap": _learnt,
-    "com.microsoft::SkipLayerNormalization": _skip_norm,
+    **dict.fromkeys(ELEMENTWISE, elementwise), **dict.fromkeys(_OLD_FORMS, _aligned), **AXES, **INDEXING, **LAYOUT,
+    **PRODUCTS, **SEQUENCES, **{name: _batched(text) for name, text in BATCHED.items()},
+    **{f"ai.onnx.ml::{name}": _learnt for name in _LEARNT}, "AffineGrid": _grid, "Attention": _attention,
+    "CastLike": _typed, "Dropout": _dropout, "GRU": _recurrent(1), "LSTM": _recurrent(2),
+    "NegativeLogLikelihoodLoss": _loss, "RNN": _recurrent(1), "ReverseSequence": _reversed, "RotaryEmbedding": _rotary,
+    "SoftmaxCrossEntropyLoss": _loss, "StringNormalizer": _normal_strings, "TfIdfVectorizer": _learnt,
+    "ai.onnx.ml::ArrayFeatureExtractor": _chosen_features, "ai.onnx.ml::FeatureVectorizer": _side_by_side,
+    "ai.onnx.ml::ZipMap": _learnt, "com.microsoft::SkipLayerNormalization": _skip_norm,
     "com.microsoft::SkipSimplifiedLayerNormalization": _skip_norm,
-}
+}  # fmt: skip
 """By operator, with its domain unless it is ai.onnx."""
 
 

@@ -16,13 +16,12 @@ from typing import Final, SupportsFloat
 from absint.analyses.exchange import companions, finished, found_by
 from absint.analyses.forward import ForwardAnalysis
 from absint.analyses.queries import ElementBounds, Query, Reachable, ShapeOf
-from absint.analyses.ranges.findings import DOMAIN, TITLES, RangeFinding
 from absint.analyses.ranges.functions import ELEMENTWISE
 from absint.analyses.ranges.fused import ATTENTION, FUSED, WINDOWS, sum_of_inputs
 from absint.analyses.ranges.ml import ML, SCORES
 from absint.analyses.ranges.norms import NORMS, cells
 from absint.analyses.ranges.rules import FLOATS, NONE, interval, same, size_of, span_of, truth
-from absint.analyses.ranges.seen import At, Known, Noted, Range, Rule, Summed, any_of
+from absint.analyses.ranges.seen import DOMAIN, TITLES, At, Known, Noted, Range, RangeFinding, Rule, Summed, any_of
 from absint.analyses.ranges.sums import SUMS
 from absint.analyses.ranges.tensors import PARTS, step
 from absint.analyses.rows import Row
