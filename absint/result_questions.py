@@ -12,10 +12,10 @@ from absint.solution.analysed import Analysed
 from absint.transfer.semantics import EITHER
 
 if TYPE_CHECKING:
-    from absint.analyses.advising import ValueAnalysis
     from absint.analyses.devices import Devices
     from absint.analyses.liveness import InputPolicy, ViewPolicy
     from absint.analyses.ranges import ValueRanges
+    from absint.analyses.values import ValueAnalysis
     from absint.jobs.auditing import Audit
     from absint.jobs.profiles.making import WantedSizes
     from absint.jobs.profiles.profile import Profile
@@ -282,7 +282,7 @@ class Questions(Analysed):
         Names are as in the model; in a body or an inlined function, path and name (`loop1/body/x`). Raises UsageError
         for an analysis that did not run.
         """
-        from absint.analyses.found import found_by
+        from absint.analyses.exchange import found_by
 
         return found_by(self, analysis)
 

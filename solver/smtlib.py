@@ -67,6 +67,10 @@ class Script(Translator):
             formula = f"(! {formula} :named {quote_label(name)})"
         self._commands.append(f"(assert {formula})")
 
+    def command(self, *commands: str) -> None:
+        """Add commands as they are."""
+        self._commands += commands
+
     @property
     def logic(self) -> str:
         """SMT-LIB's name of the logic that the script needs."""

@@ -31,7 +31,7 @@ ORDER: Final = tuple(
     absint.shapes.loops.invariants absint.shapes.interpretation absint.shapes.joining
     absint.shapes.branches absint.shapes.loops absint.shapes
     absint.solution absint.analyses absint.runs
-    absint.questions.limits absint.questions.sizes absint.questions.proofs absint.questions.claims
+    absint.questions.sizes absint.questions.proofs absint.questions.claims
     absint.questions.costs.operators absint.questions.costs absint.questions.explain
     absint.research.specification absint.questions.certificates absint.questions
     absint.jobs.copies absint.jobs.rewriting absint.jobs.freezing absint.jobs.dynamizing

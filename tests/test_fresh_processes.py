@@ -100,7 +100,7 @@ def test_the_command_analyze_imports_click_alone() -> None:
     assert not others & found.modules
 
 
-PROOFS = {"absint.runs", "absint.solver", "absint.questions.limits", "absint.questions.sizes"}
+PROOFS = {"absint.runs", "absint.solver", "absint.questions.sizes"}
 COPIES = {"absint.jobs", "absint.jobs.copies", "absint.runs"}
 COSTS = {"absint.analyses", "absint.questions.costs", "absint.questions.sizes", "absint.solver"}
 

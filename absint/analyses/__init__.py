@@ -4,12 +4,11 @@ forward        the base class of forward analyses of values, and `@on`, which ma
 arithmetic     a forward analysis of elements, for a domain of numbers
 backward       the same backward: what users need of a value
 queries        questions that analyses ask each other; bounds of elements, from what the shape analysis knows
-rows           states of nodes, and an analysis as operations on them; the comparisons that a condition is made of
+values         what forward and backward analyses have in common; their findings about nodes, as diagnostics
+rows           states of nodes, and an analysis as others see it; the comparisons that a condition is made of
 frame          a program, and what analyses see of each other while they run over it; folded calls, run once
-exchange       several analyses in one solver, which ask each other, in turns
-reporting      findings of an analysis about nodes, as diagnostics
-advising       what forward and backward analyses have in common, and tell the shape analysis
-found          what they found, by name
+exchange       several analyses in one solver, which ask each other, in turns; what they found, by name
+advising       what they tell the shape analysis
 liveness       when each value dies; the graphs of a program as a tree: branches and bodies of loops
 devices      where nodes run beside an accelerator, and what is copied; by cuda_kernels, a table
 independence/  where rows go, and whether they stay apart

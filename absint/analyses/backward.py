@@ -9,11 +9,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
-from absint.analyses.advising import T, ValueAnalysis
+from absint.analyses.exchange import called
 from absint.analyses.frame import Frame
-from absint.analyses.rows import Row
+from absint.analyses.rows import Row, T
+from absint.analyses.values import ValueAnalysis
 from absint.program import steps
 from absint.program.folded import Body
 from absint.program.steps import Operand
@@ -79,7 +80,7 @@ class BackwardAnalysis(ValueAnalysis[T]):
         if frame.call is not None:
             body, wanted = frame.call
             sinks: dict[Operand, T | None] = {}
-            for operand, need in zip(body.outputs, cast("tuple[T, ...]", wanted[frame.number_of(self)]), strict=False):
+            for operand, need in zip(body.outputs, wanted[frame.number_of(self)], strict=False):
                 known = sinks.get(operand)
                 sinks[operand] = need if known is None else self.domain.join(known, need)
             self._sinks = sinks
@@ -89,7 +90,7 @@ class BackwardAnalysis(ValueAnalysis[T]):
     def transfer(self, node: int, states: Sequence[tuple[T, ...]]) -> tuple[T, ...]:
         frame = self.frame
         if frame.is_alone:
-            frame.visit(node, cast("Sequence[Sequence[Row]]", states))
+            frame.visit(node, states)
         item, bottom, width = self.nodes[node], self.domain.bottom, self._widths[node]
         backs = item.step.back if isinstance(item.step, steps.LoopBody) else ()
         if item.gate >= 0 and frame.is_closed(item.gate):
@@ -100,7 +101,7 @@ class BackwardAnalysis(ValueAnalysis[T]):
         elif item.operation is None:
             needs = []
         elif item.operation.body is not None:
-            needs = list(cast("tuple[T, ...]", frame.called(self, node, item.operation.body)))
+            needs = list(called(frame, self, node, item.operation.body))
         else:
             needs = list(self.operator(node, outputs[: max(1, len(item.outputs))]))
         count = len(item.operands) + len(backs)
@@ -166,9 +167,8 @@ class BackwardAnalysis(ValueAnalysis[T]):
     # Folded calls
 
     def arguments(self, node: int, rows: Sequence[Row]) -> Row:
-        needed = self._needed(node, cast("Sequence[tuple[T, ...]]", rows))
+        needed = self._needed(node, rows)
         return tuple(needed[: max(1, len(self.nodes[node].outputs))])
 
     def results(self, body: Body, rows: Sequence[Row]) -> Row:
-        elements = cast("Sequence[tuple[T, ...]]", rows)
-        return tuple(elements[node][0] if node >= 0 else self.domain.bottom for node in body.inputs)
+        return tuple(rows[node][0] if node >= 0 else self.domain.bottom for node in body.inputs)

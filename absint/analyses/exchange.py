@@ -1,42 +1,37 @@
-"""Several analyses in one solver: a product over one graph, iterated until no answer changes, in turns."""
+"""Several analyses in one solver: a product over one graph, iterated until no answer changes; what they found."""
 
 from __future__ import annotations
 
 import os
-from abc import abstractmethod
-from collections.abc import Collection, Iterable, Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache, partial
 from inspect import isabstract
-from typing import Final, Union
+from typing import Any, Final, Union, cast
 
-from absint.analyses.frame import Frame, Shapes
-from absint.analyses.rows import Row, RowAnalysis
+from absint.analyses.frame import Arguments, Call, Frame, framed, outputs_of, shapes_of
+from absint.analyses.rows import Member, Row, T
+from absint.analyses.values import AnyAnalysis, ValueAnalysis
+from absint.diagnostics import Diagnostic
 from absint.engine import Analysis, fixpoint
 from absint.errors import UsageError
+from absint.program.folded import Body
 from absint.program.graph import Program
+from absint.program.nodes import Callee
 from absint.program.rules.files import run_file
 from absint.program.steps import Operand
-
-
-class Member(RowAnalysis):
-    """An analysis that can run together with others, over one program after another: `absint.analyze(with_=...)`."""
-
-    @abstractmethod
-    def enter(self, frame: Frame | None) -> Frame | None:
-        """Run over the program of this frame from now on; the frame that it ran over before."""
-
-    def names_given(self) -> Collection[str]:
-        """The names of inputs, initialisers and constants of which something is taken for granted."""
-        return ()
+from absint.shapes.analysis import ShapeAnalysis
+from absint.shapes.rounds import Round
+from absint.solution.analysed import Analysed, once
 
 
 @lru_cache(maxsize=16)
-def _defined(path: str, _: int) -> tuple[Member, ...]:
+def _defined(path: str, _: int) -> tuple[AnyAnalysis, ...]:
     """The analyses of a file while it has this time: those that it makes, else one of each class that it defines."""
     module = run_file(path, "--analysis")
     found = list(vars(module).values())
-    made = [one for one in found if isinstance(one, Member)]
-    own = [one for one in found if isinstance(one, type) and issubclass(one, Member)]
+    made = [one for one in found if isinstance(one, ValueAnalysis)]
+    own = [one for one in found if isinstance(one, type) and issubclass(one, ValueAnalysis)]
     own = [one for one in own if one.__module__ == module.__name__ and not isabstract(one)]
     if not made and not own:
         raise UsageError(f"--analysis {path}: defines no analysis: write a subclass of absint.ForwardAnalysis")
@@ -46,16 +41,16 @@ def _defined(path: str, _: int) -> tuple[Member, ...]:
         raise UsageError(f"--analysis {path}: {error}; make the analysis in the file, and it is taken") from None
 
 
-Given = Union[Member, str, "os.PathLike[str]"]
+Given = Union[AnyAnalysis, str, "os.PathLike[str]"]
 """An analysis, or the path of a Python file that defines some."""
 
 
-def read_analyses(given: Iterable[Given]) -> list[Member]:
+def read_analyses(given: Iterable[Given]) -> list[AnyAnalysis]:
     """The analyses, and for a path of a Python file those that it defines; the file is run.
 
     Raises UsageError, with the line, for a file that cannot be run, and for one that defines no analysis.
     """
-    found: list[Member] = []
+    found: list[AnyAnalysis] = []
     for one in given:
         if isinstance(one, str | os.PathLike):
             path = os.fspath(one)
@@ -79,19 +74,19 @@ class PartsLattice:
 
     bottom: Parts = ()
 
-    def __init__(self, analyses: Sequence[RowAnalysis]) -> None:
+    def __init__(self, analyses: Sequence[Member[Any]]) -> None:
         self._analyses = analyses
         self.top: Parts = tuple(analysis.unknown(1) for analysis in analyses)
 
     def leq(self, a: Parts, b: Parts) -> bool:
         if a is b or not a or not b:
             return not a or a is b
-        return all(analysis.leq(x, y) for analysis, x, y in zip(self._analyses, a, b, strict=True))
+        return all(analysis.lattice.leq(x, y) for analysis, x, y in zip(self._analyses, a, b, strict=True))
 
     def join(self, a: Parts, b: Parts) -> Parts:
         if not a or not b:
             return a or b
-        return tuple(analysis.join(x, y) for analysis, x, y in zip(self._analyses, a, b, strict=True))
+        return tuple(analysis.lattice.join(x, y) for analysis, x, y in zip(self._analyses, a, b, strict=True))
 
     def meet(self, a: Parts, b: Parts) -> Parts:
         if not a or not b:
@@ -116,12 +111,12 @@ class Exchange(Analysis[Parts]):
         frame.visit(node, states)
         rows = [frame.rows(number) for number in frame.live]
         frame.draft, frame.asked_itself = (), False
-        found = tuple([analysis.row(node, own) for analysis, own in zip(self._analyses, rows, strict=True)])
+        found = tuple([analysis.transfer(node, own) for analysis, own in zip(self._analyses, rows, strict=True)])
         for _ in range(MAX_PASSES):
             if not frame.asked_itself:
                 break
             frame.draft, frame.asked_itself = found, False
-            again = tuple([analysis.row(node, own) for analysis, own in zip(self._analyses, rows, strict=True)])
+            again = tuple([analysis.transfer(node, own) for analysis, own in zip(self._analyses, rows, strict=True)])
             if again == found:
                 break
             found = again
@@ -131,15 +126,15 @@ class Exchange(Analysis[Parts]):
         if not old or not new:
             return old or new
         return tuple(
-            before if analysis.leq(after, before) else analysis.merged(node, before, after, widen)
+            before if analysis.lattice.leq(after, before) else analysis.merge(node, before, after, widen)
             for analysis, before, after in zip(self._analyses, old, new, strict=True)
         )
 
 
 def solve(
     program: Program,
-    shapes: Shapes | None,
-    members: Sequence[Member],
+    shapes: Round,
+    members: Sequence[AnyAnalysis],
     outputs: Sequence[Operand] = (),
 ) -> dict[int, list[Row]]:
     """The rows of each analysis by node, by its place among the members. `outputs` are those of the model."""
@@ -149,7 +144,7 @@ def solve(
     for _ in range(MAX_TURNS):
         frames = []
         for group in groups:
-            frame = Frame(program, shapes, members, group, dict(finished), run=run, outputs=outputs)
+            frame = Frame(program, shapes, members, group, dict(finished), outputs=outputs)
             frames.append(frame)
             for number, rows in enumerate(run(frame)):
                 place, member = group[number], members[group[number]]
@@ -162,12 +157,87 @@ def solve(
 
 def run(frame: Frame) -> list[list[Row]]:
     """The states of the live analyses of a frame, in their order."""
-    live = (frame.members[number] for number in frame.live)
-    analyses = [analysis for analysis in live if isinstance(analysis, Member)]
+    analyses = cast("list[AnyAnalysis]", [frame.members[number] for number in frame.live])
+    with entered(frame, analyses):
+        states = fixpoint(frame.program, Exchange(frame)).states
+    return [[state[place] if state else () for state in states] for place in range(len(analyses))]
+
+
+@contextmanager
+def entered(frame: Frame, analyses: Sequence[AnyAnalysis]) -> Iterator[None]:
+    """The analyses run over the program of the frame; then over what they ran over before."""
     before = [analysis.enter(frame) for analysis in analyses]
     try:
-        states = fixpoint(frame.program, Exchange(frame)).states
+        yield
     finally:
         for analysis, outer in zip(analyses, before, strict=True):
             analysis.enter(outer)
-    return [[state[place] if state else () for state in states] for place in range(len(analyses))]
+
+
+def called(frame: Frame, member: Member[Any], node: int, body: Callee) -> Row:
+    """The row of a folded call, from its summary; of nothing known if there is none."""
+    assert isinstance(body, Body)
+    arguments = {number: frame.members[number].arguments(node, frame.rows(number)) for number in frame.live}
+    found = frame.summaries.of(frame.members, body, arguments, partial(_inside, frame))
+    number = frame.number_of(member)
+    return member.unknown(max(1, len(frame.nodes[node].outputs))) if found is None else found[number]
+
+
+def _inside(frame: Frame, body: Body, arguments: Arguments) -> Arguments:
+    """The results of a body for these arguments."""
+    assert body.program is not None
+    summaries, members = frame.summaries, frame.members
+    shapes = summaries.shapes.get(body)
+    if shapes is None:
+        analysis = ShapeAnalysis(body.program)
+        shapes = summaries.shapes[body] = Round(analysis, fixpoint(body.program, analysis).states)
+    inner = Frame(body.program, shapes, members, frame.live, call=Call(body, arguments), summaries=summaries)
+    return {number: members[number].results(body, own) for number, own in zip(frame.live, run(inner), strict=True)}
+
+
+# What was found: the element of each value, and what the analyses report
+
+
+def found_by(analysed: Analysed, analysis: ValueAnalysis[T]) -> dict[str, T]:
+    """See `absint.Result.found_by`."""
+    with finished(analysed, analysis) as rows:
+        return analysis.named(rows)
+
+
+@once
+def reported(analysed: Analysed) -> tuple[Diagnostic, ...]:
+    """The findings of all analyses that ran with that of shapes, each once."""
+    found: list[Diagnostic] = []
+    for one in companions(analysed):
+        with finished(analysed, one) as rows:
+            found += one.findings_at(rows)
+    return tuple(found)
+
+
+@contextmanager
+def finished(analysed: Analysed, analysis: ValueAnalysis[T]) -> Iterator[Sequence[Row]]:
+    """The final rows of an analysis, which sees the program and the others as they were left.
+
+    Raises UsageError if it did not run.
+    """
+    members = companions(analysed)
+    number = next((number for number, one in enumerate(members) if one is analysis), None)
+    if number is None:
+        raise UsageError(f"{analysis.label} did not run: give it to absint.analyze(model, with_=[...])")
+    solved = _solved(analysed)
+    frame = framed(analysed, members, number, solved)
+    frame.visit(-1, [(row,) for row in solved[number]])
+    with entered(frame, [analysis]):
+        yield solved[number]
+
+
+def companions(analysed: Analysed) -> tuple[AnyAnalysis, ...]:
+    """The analyses that ran together with that of shapes."""
+    known = analysed.cooperation
+    return () if known is None else cast("tuple[AnyAnalysis, ...]", known.analyses)
+
+
+@once
+def _solved(analysed: Analysed) -> dict[int, list[Row]]:
+    members = companions(analysed)
+    return solve(analysed.program, shapes_of(analysed), members, outputs_of(analysed.lowered))

@@ -14,10 +14,11 @@ from itertools import combinations
 from types import MappingProxyType
 from typing import Final, NamedTuple, TypeVar, cast
 
-from absint.analyses.advising import T, ValueAnalysis
+from absint.analyses.exchange import called
 from absint.analyses.frame import Frame
 from absint.analyses.queries import ElementBounds, Q, TripCount
-from absint.analyses.rows import Row, parts_of
+from absint.analyses.rows import Row, T, parts_of
+from absint.analyses.values import ValueAnalysis
 from absint.errors import UsageError
 from absint.program import steps
 from absint.program.folded import Body
@@ -178,7 +179,7 @@ class ForwardAnalysis(ValueAnalysis[T]):
     def transfer(self, node: int, states: Rows[T]) -> tuple[T, ...]:
         frame = self.frame
         if frame.is_alone:
-            frame.visit(node, cast("Sequence[Sequence[Row]]", states))
+            frame.visit(node, states)
         item = self.nodes[node]
         if item.gate >= 0 and frame.is_closed(item.gate):
             return (self.domain.bottom,) * self._width(node)
@@ -187,7 +188,7 @@ class ForwardAnalysis(ValueAnalysis[T]):
         if item.operation is None:
             return (self._given[node],) if node in self._given else self._reduced(node, (self.source(node),))
         if item.operation.body is not None:
-            return cast("tuple[T, ...]", frame.called(self, node, item.operation.body))
+            return called(frame, self, node, item.operation.body)
         return self._reduced(node, self.operator(node, self._inputs(node, states)))
 
     def _inputs(self, node: int, states: Rows[T]) -> list[T | None]:
@@ -303,7 +304,7 @@ class ForwardAnalysis(ValueAnalysis[T]):
             yield cast("Q", self.trips(node))
 
     def is_closed(self, row: Row) -> bool:
-        return not row or self._is_bottom(cast("T", row[0]))
+        return not row or self._is_bottom(row[0])
 
     # Loops
 
@@ -361,14 +362,14 @@ class ForwardAnalysis(ValueAnalysis[T]):
         self._given = {}
         if frame is not None and frame.call is not None:
             body, arguments = frame.call
-            elements = cast("tuple[T, ...]", arguments[frame.number_of(self)])
+            elements = arguments[frame.number_of(self)]
             self._given = {node: given for node, given in zip(body.inputs, elements, strict=False) if node >= 0}
         return super().enter(frame)
 
     def arguments(self, node: int, rows: Sequence[Row]) -> Row:
         top = self.domain.top
-        known = self._inputs(node, cast("Rows[T]", rows))
+        known = self._inputs(node, rows)
         return tuple(top if element is None else element for element in known)
 
     def results(self, body: Body, rows: Sequence[Row]) -> Row:
-        return tuple(self._of(operand, cast("Rows[T]", rows)) for operand in body.outputs)
+        return tuple(self._of(operand, rows) for operand in body.outputs)

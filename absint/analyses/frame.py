@@ -10,20 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Final, NamedTuple, cast, overload
+from typing import Any, Final, NamedTuple, cast, overload
 
 from absint.analyses.queries import ElementBounds, ElementOf, Q, Query, Reachable, ShapeOf, TripCount, bounds_of
-from absint.analyses.rows import Row, RowAnalysis, spoken_of
-from absint.engine import fixpoint
+from absint.analyses.rows import Member, Row, spoken_of
 from absint.lattices.terms.expr import Expr
 from absint.lattices.value import BOTTOM, TOP, Value
 from absint.program.folded import Body
 from absint.program.graph import Program
-from absint.program.nodes import Callee, Node
+from absint.program.lowered import Lowered
 from absint.program.steps import Gate, LoopBody, LoopHead, Operand
-from absint.shapes.analysis import ShapeAnalysis
-from absint.shapes.interpretation import Interpretation
-from absint.shapes.summaries import State
+from absint.shapes.rounds import Round
+from absint.solution.analysed import Analysed
 
 # Summaries of folded calls for analyses of values: a body is run once for equal elements of its inputs.
 #
@@ -43,13 +41,6 @@ Arguments = Mapping[int, Row]
 """The rows that each analysis gives to a body, or gets back from it, by its number."""
 
 
-class Shapes(NamedTuple):
-    """The findings of the shape analysis about a program."""
-
-    analysis: Interpretation
-    states: Sequence[State]
-
-
 class Summary(NamedTuple):
     """The results of a body for these arguments, or any below them."""
 
@@ -61,7 +52,7 @@ class Summaries:
     """The summaries of one run of the analyses."""
 
     def __init__(self) -> None:
-        self.shapes: dict[Body, Shapes] = {}
+        self.shapes: dict[Body, Round] = {}
         """Of bodies, for inputs of which nothing is known."""
         self._exact: dict[Body, list[Summary]] = {}
         self._general: dict[Body, Summary] = {}
@@ -70,7 +61,7 @@ class Summaries:
 
     def of(
         self,
-        analyses: Sequence[RowAnalysis],
+        analyses: Sequence[Member[Any]],
         body: Body,
         arguments: Arguments,
         run: Callable[[Body, Arguments], Arguments],
@@ -81,7 +72,9 @@ class Summaries:
             if summary.arguments == arguments:
                 return summary.results
         general = self._general.get(body)
-        if general is not None and all(analyses[n].leq(row, general.arguments[n]) for n, row in arguments.items()):
+        if general is not None and all(
+            analyses[n].lattice.leq(row, general.arguments[n]) for n, row in arguments.items()
+        ):
             return general.results
         if self._depth >= MAX_DEPTH:
             return None
@@ -98,15 +91,13 @@ class Summaries:
         return results
 
 
-def _above(analyses: Sequence[RowAnalysis], old: Arguments, new: Arguments, runs: int) -> Arguments:
+def _above(analyses: Sequence[Member[Any]], old: Arguments, new: Arguments, runs: int) -> Arguments:
     """Arguments above both, in a chain that ends."""
     if runs > MAX_RUNS:
         return {number: analyses[number].unknown(len(row)) for number, row in new.items()}
-    return {number: analyses[number].widened(old[number], row) for number, row in new.items()}
+    rows = ((number, analyses[number].lattice, old[number], row) for number, row in new.items())
+    return {number: lattice.widen(before, lattice.join(before, row)) for number, lattice, before, row in rows}
 
-
-Runner = Callable[["Frame"], Sequence[Sequence[Row]]]
-"""Gives the rows of the live analyses of a frame, in their order."""
 
 Finished = Mapping[int, Sequence[Row]]
 """The states of analyses that have come to their fixpoint: for each, by its number, those of the nodes."""
@@ -154,12 +145,11 @@ class Frame:
     def __init__(
         self,
         program: Program,
-        shapes: Shapes | None,
-        members: Sequence[RowAnalysis],
+        shapes: Round,
+        members: Sequence[Member[Any]],
         live: Sequence[int] = (0,),
         finished: Finished | None = None,
         *,
-        run: Runner,
         call: Call | None = None,
         summaries: Summaries | None = None,
         outputs: Sequence[Operand] = (),
@@ -167,16 +157,15 @@ class Frame:
     ) -> None:
         """`live` are the numbers of the members that run; `finished` are the states of the turn before.
 
-        `run` runs the live analyses of a frame. `call` is set in the body of a folded call; `outputs` are those of the
-        model. One analysis that `is_alone` gets its states from the engine as they are.
+        `call` is set in the body of a folded call; `outputs` are those of the model. One analysis that `is_alone` gets
+        its states from the engine as they are.
         """
         self.program = program
-        self.nodes: Sequence[Node] = program.nodes
+        self.nodes = program.nodes
         self.shapes = shapes
         self.members = tuple(members)
         self.live = tuple(live)
         self.finished: Finished = finished or {}
-        self.run = run
         self.call = call
         self.outputs = outputs
         self.summaries = summaries if summaries is not None else Summaries()
@@ -189,9 +178,9 @@ class Frame:
         """Rows of the node that is being visited, of the pass before."""
         self._places = {number: place for place, number in enumerate(self.live)}
         self._node = -1
-        self._states: Sequence[Sequence[Row]] = ()
+        self._states: Sequence[Sequence[Any]] = ()
 
-    def visit(self, node: int, states: Sequence[Sequence[Row]]) -> None:
+    def visit(self, node: int, states: Sequence[Sequence[Any]]) -> None:
         """The engine is at the node; the state of a node has a row for each live analysis."""
         self._node, self._states = node, states
 
@@ -202,8 +191,6 @@ class Frame:
         node, output = operand
         if node < 0:
             return TOP
-        if self.shapes is None:
-            return self.nodes[node].value or TOP
         state = self.shapes.states[node]
         return state[output] if output < len(state) else BOTTOM
 
@@ -213,7 +200,7 @@ class Frame:
 
     def is_dead(self, gate: int) -> bool:
         """The shape analysis knows that no run enters the branch or body."""
-        return self.shapes is not None and self.shapes.states[gate][:1] == (BOTTOM,)
+        return self.shapes.states[gate][:1] == (BOTTOM,)
 
     def is_closed(self, gate: int) -> bool:
         """No run enters the branch or body, by some analysis."""
@@ -246,16 +233,12 @@ class Frame:
             return bounds_of(self.value((node, output)))
         if query is Reachable:
             return Reachable(self._is_reachable(node))
-        trips = self.shapes.analysis.trips.get(node) if query is TripCount and self.shapes is not None else None
+        trips = self.shapes.analysis.trips.get(node) if query is TripCount else None
         return TripCount(trips, trips) if isinstance(trips, Expr) else None
 
     def _is_reachable(self, node: int) -> bool:
         gate = node if isinstance(self.nodes[node].step, (Gate, LoopBody)) else self.nodes[node].gate
-        while gate >= 0:
-            if self.is_closed(gate):
-                return False
-            gate = self.nodes[gate].gate
-        return True
+        return not any(map(self.is_closed, self.nodes.around(gate)))
 
     # Each other
 
@@ -275,7 +258,7 @@ class Frame:
                 answer = answer.meet(found)
         return answer
 
-    def element_of(self, kind: type[RowAnalysis], node: int, output: int) -> object:
+    def element_of(self, kind: type[Member[Any]], node: int, output: int) -> object:
         """The finding of the first analysis of a class, in its own domain; None without one."""
         for number, member in enumerate(self.members):
             if isinstance(member, kind):
@@ -302,29 +285,9 @@ class Frame:
         """The rows of one analysis in the iteration under way."""
         return cast("Sequence[Row]", self._states) if self.is_alone else Rows(self._states, self._places[number])
 
-    def number_of(self, member: RowAnalysis) -> int:
+    def number_of(self, member: Member[Any]) -> int:
         """The number of one of the members."""
         return next(number for number, one in enumerate(self.members) if one is member)
-
-    def _inside(self, body: Body, arguments: Arguments) -> Arguments:
-        """The results of a body for these arguments."""
-        assert body.program is not None
-        call, summaries = Call(body, arguments), self.summaries
-        shapes = summaries.shapes.get(body)
-        if shapes is None:
-            analysis = ShapeAnalysis(body.program)
-            shapes = summaries.shapes[body] = Shapes(analysis, fixpoint(body.program, analysis).states)
-        inner = Frame(body.program, shapes, self.members, self.live, run=self.run, call=call, summaries=summaries)
-        rows = zip(self.live, self.run(inner), strict=True)
-        return {number: self.members[number].results(body, own) for number, own in rows}
-
-    def called(self, member: RowAnalysis, node: int, body: Callee) -> Row:
-        """The row of a folded call, from its summary; of nothing known if there is none."""
-        assert isinstance(body, Body)
-        arguments = {number: self.members[number].arguments(node, self.rows(number)) for number in self.live}
-        found = self.summaries.of(self.members, body, arguments, self._inside)
-        number = self.number_of(member)
-        return member.unknown(max(1, len(self.nodes[node].outputs))) if found is None else found[number]
 
     def _is_early(self, number: int, node: int) -> bool:
         if number not in self._places:
@@ -354,3 +317,27 @@ class Frame:
         rows = finished.get(late.of)
         row = () if rows is None else rows[late.node]
         return self.members[late.of].told(late.query, late.node, late.output, row)
+
+
+def framed(
+    analysed: Analysed,
+    members: Sequence[Member[Any]],
+    live: int = 0,
+    finished: Finished | None = None,
+    *,
+    is_alone: bool = False,
+) -> Frame:
+    """The frame of the program of a result, over which one of the analyses runs."""
+    shapes, outputs = shapes_of(analysed), outputs_of(analysed.lowered)
+    return Frame(analysed.program, shapes, members, (live,), finished, outputs=outputs, is_alone=is_alone)
+
+
+def shapes_of(analysed: Analysed) -> Round:
+    """What the shape analysis found, over the symbols of the first round."""
+    return Round(analysed.analysis, analysed.states)
+
+
+def outputs_of(lowered: Lowered) -> list[Operand]:
+    """The values that the model gives back."""
+    names = lowered.program.main.names
+    return [names[name] for name in lowered.signature.outputs if name in names]

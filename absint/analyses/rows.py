@@ -1,40 +1,42 @@
-"""Rows: the states of nodes in an analysis of values; and an analysis as operations on rows, whatever its domain.
+"""Rows: the states of nodes in an analysis of values; and an analysis as those see it that run together with it.
 
 Conditions of branches and loops: the comparisons that they are made of, and the values that these speak of.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from typing import Final, Literal, NamedTuple
+from abc import abstractmethod
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any, Final, NamedTuple, TypeVar
 
 from absint.analyses.queries import Q
+from absint.engine import Analysis
+from absint.lattices.lattice import Lattice
 from absint.program.folded import Body
 from absint.program.nodes import Node
 from absint.program.steps import Operand
 from absint.transfer.traits import RESHAPING
 
-Row = tuple[object, ...]
+T = TypeVar("T")
+
+Row = tuple[Any, ...]
 """The elements of the outputs of a node; empty if nothing has been computed."""
 
-RowsOf = Sequence[Row]
-"""The rows of one analysis by node."""
 
+class Member(Analysis[tuple[T, ...]]):
+    """An analysis of values, as others see it that run together with it."""
 
-class RowAnalysis(ABC):
-    """An analysis of the values of a model, as others see it."""
-
-    direction: Literal["forward", "backward"]
+    domain: Lattice[T]
+    """The domain of single values."""
 
     @property
     def label(self) -> str:
-        """Its name in proofs and explanations; with what it takes for granted, if it is an assumption."""
+        """Its name in proofs, explanations and findings; with what it takes for granted, if it is an assumption."""
         return type(self).__name__
 
-    @abstractmethod
-    def row(self, node: int, rows: RowsOf) -> Row:
-        """The row of a node from those of the nodes that it depends on."""
+    def names_given(self) -> Collection[str]:
+        """The names of inputs, initialisers and constants of which something is taken for granted."""
+        return ()
 
     @abstractmethod
     def told(self, query: type[Q], node: int, output: int, row: Row) -> Iterator[Q]:
@@ -45,36 +47,20 @@ class RowAnalysis(ABC):
         """No run enters a branch or the body of a Loop, by the row of its gate or head."""
 
     @abstractmethod
-    def leq(self, a: Row, b: Row) -> bool:
-        """Row `a` says no less than row `b`."""
-
-    @abstractmethod
-    def join(self, a: Row, b: Row) -> Row:
-        """The row that holds of whatever one of the two holds of."""
-
-    @abstractmethod
-    def meet(self, a: Row, b: Row) -> Row:
-        """The row that says what both say."""
-
-    @abstractmethod
-    def merged(self, node: int, old: Row, new: Row, widen: bool) -> Row:
-        """The next row of the head of a cycle."""
-
-    @abstractmethod
-    def widened(self, old: Row, new: Row) -> Row:
-        """A row above both, in a chain that ends."""
-
-    @abstractmethod
-    def arguments(self, node: int, rows: RowsOf) -> Row:
+    def arguments(self, node: int, rows: Sequence[Row]) -> Row:
         """The row that a folded call gives to its body: of inputs, or backward of outputs."""
 
     @abstractmethod
-    def results(self, body: Body, rows: RowsOf) -> Row:
+    def results(self, body: Body, rows: Sequence[Row]) -> Row:
         """The elements of the outputs of a body, or backward of its inputs."""
 
-    @abstractmethod
+    def meet(self, a: Row, b: Row) -> Row:
+        """The row that says what both say."""
+        return tuple(map(self.domain.meet, a, b)) if len(a) == len(b) else a
+
     def unknown(self, count: int) -> Row:
         """A row of which nothing is known."""
+        return (self.domain.top,) * count
 
 
 SAME: Final = RESHAPING | {"Identity", "Cast"}

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from absint.diagnostics import Diagnostic, Severity
 from absint.engine import STEP
 from absint.errors import AbsintError, UsageError
+from absint.lattices.limits import Limits
 
 if TYPE_CHECKING:
     from absint.program.nodes import Node
@@ -43,6 +44,14 @@ RULELESS: Final = frozenset({UNFINISHED, WITHOUT_RULE, RULE_FAILED, TOO_MANY_CAL
 """Reasons why nothing is known of what a node needs."""
 
 Item = TypeVar("Item")
+
+
+def checked(limits: Limits) -> Limits:
+    """The limits of an answer. Raises UsageError for one that makes no sense."""
+    try:
+        return limits.checked()
+    except ValueError as error:
+        raise UsageError(str(error)) from None
 
 
 class LimitError(AbsintError):

@@ -20,7 +20,7 @@ from absint.lattices.text.escapes import plain
 from absint.lattices.value import Value
 from absint.model.schemas import Form
 from absint.model.signatures import Signature
-from absint.program.steps import Operand, Step
+from absint.program.steps import LoopBody, Operand, Step
 from absint.transfer.rule import Rule
 from absint.transfer.stating import AttributeValue
 
@@ -134,6 +134,16 @@ class Nodes(Sequence[Node]):
         self.outputs.append((name,))
         self.places.append((path, gate))
         return number
+
+    def around(self, gate: int) -> Iterator[int]:
+        """A gate and those around it, the innermost first."""
+        while gate >= 0:
+            yield gate
+            gate = self.places[gate][1]
+
+    def loops(self, gate: int) -> list[LoopBody]:
+        """The loops around nodes below a gate, the innermost first."""
+        return [step for around in self.around(gate) if isinstance(step := self[around].step, LoopBody)]
 
     def replace_value(self, number: int, value: Value) -> None:
         """Let an input or initialiser stand for another value."""

@@ -7,5 +7,4 @@ claims        are declared types true?
 rows          may requests be batched? Row i depends on row i alone
 costs         how much: arithmetic, traffic, memory
 explain       why: the origin of a size
-limits        the limits of an answer, checked
 """

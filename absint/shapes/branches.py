@@ -10,7 +10,6 @@ from typing import Final
 from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, eq, negation
 from absint.lattices.logic.truth import NO
-from absint.lattices.records import NamedTuple
 from absint.lattices.terms.expr import UNKNOWN_DIM, Dim
 from absint.lattices.value import BOTTOM, TOP, Tensor, Value
 from absint.program.nodes import Node
@@ -43,24 +42,17 @@ def integer_of(value: Value | None) -> Dim | None:
     return UNKNOWN_DIM
 
 
-class Stated(NamedTuple):
-    """Requirements of a node, and further reasons why it may fail."""
-
-    statements: list[Statement]
-    possible_failures: list[str]
-
-
-def single(what: str, value: Value | None, dtype: DType) -> Stated:
-    """Require that an operand, if given, is one element of this type."""
+def single(what: str, value: Value | None, dtype: DType) -> tuple[list[Statement], list[str]]:
+    """Require that an operand, if given, is one element of this type; the reasons why that may fail."""
     reason = f"the {what} must be one element of type {dtype}"
     if value is None or value is BOTTOM:
-        return Stated([], [])
+        return [], []
     if not isinstance(value, Tensor):
-        return Stated([], [reason])
+        return [], [reason]
     relation = eq(value.shape.size, 1) if value.dtype in (dtype, DType.UNDEFINED) else FALSE
     if relation in (TRUE, UNKNOWN_RELATION):
-        return Stated([], [reason] if relation is UNKNOWN_RELATION else [])
-    return Stated([Statement(relation, reason, "required")], [])
+        return [], [reason] if relation is UNKNOWN_RELATION else []
+    return [Statement(relation, reason, "required")], []
 
 
 ALLOCATED: Final = "onnxruntime allocates memory from the sizes that a body declares, which may be wrong"

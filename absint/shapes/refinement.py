@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from absint.engine import fixpoint
@@ -324,25 +325,19 @@ class Cooperation(NamedTuple):
 
 def interpreter(program: Program, facts: Facts, advice: Advice | None) -> Transfer:
     """The interpreter of the nodes of a program under the facts, with what other analyses found of them."""
-    return interpret if advice is None or advice is NO_ADVICE else _Advised(program, advice.under(facts))
+    return interpret if advice is None or advice is NO_ADVICE else partial(_advised, program, advice.under(facts))
 
 
-class _Advised:
-    """Interprets the nodes of which other analyses found something with that."""
-
-    def __init__(self, program: Program, advice: Advice) -> None:
-        self._program, self._advice = program, advice
-
-    def __call__(self, run: Interpretation, node: int, states: Sequence[State]) -> State:
-        if run.program is not self._program:  # the body of a folded call
-            return interpret(run, node, states)
-        if node in self._advice.unreached:
-            return (BOTTOM,)
-        item = run.nodes[node]
-        bounds = () if item.operation is None else self._advice.of(item.operands)
-        if item.operation is None or not bounds:
-            return interpret(run, node, states)
-        return computed(run, node, item, item.operation, states, bounds=bounds)
+def _advised(program: Program, advice: Advice, run: Interpretation, node: int, states: Sequence[State]) -> State:
+    if run.program is not program:  # the body of a folded call
+        return interpret(run, node, states)
+    if node in advice.unreached:
+        return (BOTTOM,)
+    item = run.nodes[node]
+    bounds = () if item.operation is None else advice.of(item.operands)
+    if item.operation is None or not bounds:
+        return interpret(run, node, states)
+    return computed(run, node, item, item.operation, states, bounds=bounds)
 
 
 def in_turns(run: Callable[[Advice], Round], adviser: Adviser) -> tuple[Advice, Round]:

@@ -7,18 +7,16 @@ onnxruntime infers types by the function's, and runs the model's.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from absint.lattices.dtype import DTYPES
 from absint.lattices.records import NamedTuple
 from absint.lattices.terms.atoms import SymbolKind
 from absint.lattices.value import Tensor, joined
+from absint.program.nodes import Operation
 from absint.shapes.summaries import RuleSummary, name_unknowns
 from absint.transfer.semantics import RUNTIME, Semantics
 from absint.transfer.stated import PossibleFailure, Statement
-
-if TYPE_CHECKING:
-    from absint.program.nodes import Operation
 
 
 def of_both(operation: Operation, own: RuleSummary, other: RuleSummary, semantics: Semantics) -> RuleSummary:

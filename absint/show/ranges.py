@@ -9,8 +9,7 @@ from operator import itemgetter
 from typing import Final
 
 from absint.analyses.ranges import RangeFinding, ValueRanges
-from absint.analyses.ranges.findings import DOMAIN, TITLES
-from absint.analyses.ranges.seen import Certainty, Kind
+from absint.analyses.ranges.seen import DOMAIN, TITLES, Certainty, Kind
 from absint.lattices.domains import Span
 from absint.lattices.text.documents import Document
 from absint.lattices.text.forms import Key, Object, kind_of, many, maybe

@@ -17,7 +17,7 @@ from absint.model.protos import graphs_below
 from absint.program.steps import Operand
 from absint.shapes.names import invented, more_names
 from absint.shapes.summaries import State
-from absint.solution.analysed import Analysed
+from absint.solution.analysed import Analysed, once
 from absint.solution.described import IN_PLACE, Texts, brief
 
 Requirement = Literal["shapes", "ranks", "rules"]
@@ -79,12 +79,9 @@ def computed(analysed: Analysed) -> Iterator[Row]:
                 yield Row(path, name, node.operator, node.name, analysed.value_of(operand))
 
 
+@once
 def totals(analysed: Analysed) -> Totals:
     """Counts of values and dims."""
-    return analysed.once(_totals)
-
-
-def _totals(analysed: Analysed) -> Totals:
     counts = {"concrete": 0, "expression": 0, "unknown": 0}
     values = unranked = 0
     shapes = Counter[Shape]()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Final, Self, TypeVar, cast
 
 from absint.errors import UsageError
@@ -367,3 +367,13 @@ class Analysed:
         label = "" if self.policy.sound else f", {self.policy.label}"
         symbols = ", ".join(self.symbols) or "none"
         return f"<{type(self).__name__} of {self.origin}: {len(self.nodes)} nodes, symbols {symbols}{label}>"
+
+
+def once(question: Callable[[Analysed], T]) -> Callable[[Analysed], T]:
+    """The question as one that a result keeps the answer to. An error is not kept."""
+
+    @wraps(question)
+    def kept(analysed: Analysed) -> T:
+        return analysed.once(question)
+
+    return kept

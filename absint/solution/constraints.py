@@ -14,7 +14,6 @@ from absint.lattices.terms.polynomials import nonneg
 from absint.lattices.value import Tensor, Value
 from absint.program.limits import RULELESS
 from absint.program.lowered import Lowered
-from absint.program.nodes import Node
 from absint.program.steps import Gate, LoopBody
 from absint.shapes.branches import condition_of
 from absint.shapes.counts.relations import relations
@@ -24,7 +23,7 @@ from absint.shapes.names import more_names
 from absint.shapes.refinement import Finding
 from absint.shapes.rounds import Round
 from absint.shapes.summaries import RuleSummary
-from absint.solution.analysed import Analysed
+from absint.solution.analysed import Analysed, once
 from absint.solution.loading import load_errors, open_risks
 from absint.solver.constraints import Constraint, ConstraintSet, Origin, PossibleFailure, Role
 
@@ -130,7 +129,7 @@ class Recorder:
 
     def _in_first_trip(self, node: int, relation: Relation, guard: Relation, reason: str) -> None:
         """Record what a requirement that changes from trip to trip says of the first one, if that is known outside."""
-        loops = list(self._loops(self._nodes[node]))
+        loops = self._nodes.loops(self._nodes.places[node][1])
         trips = {BodySymbols(loop).iteration for loop in loops}.intersection(relation.symbols)
         first = relation.substitute(dict.fromkeys(trips, ZERO_EXPR)) if trips else TRUE
         known = first is not TRUE and guard is not UNKNOWN_RELATION
@@ -208,14 +207,8 @@ class Recorder:
             return True
         if self._nodes.places[node][1] < 0:
             return False
-        loops = list(self._loops(self._nodes[node]))
+        loops = self._nodes.loops(self._nodes.places[node][1])
         return bool(loops) and any(_begins_in(symbol, loops) for symbol in relation.symbols)
-
-    def _loops(self, item: Node) -> Iterator[LoopBody]:
-        while item.gate >= 0:
-            item = self._nodes[item.gate]
-            if isinstance(item.step, LoopBody):
-                yield item.step
 
     def origin(self, node: int) -> Origin:
         """The node in words of the model."""
@@ -261,11 +254,6 @@ class Recorded(NamedTuple):
     """Constraints of all rounds."""
 
 
-def recorded(analysed: Analysed) -> Recorded:
-    """The constraints of all rounds, and unsatisfiable ones for errors that keep the model from loading."""
-    return analysed.once(_recorded)
-
-
 def found(analysed: Analysed) -> list[Constraint]:
     """The findings of other analyses about values, over internal symbols."""
     if analysed.cooperation is None:
@@ -274,29 +262,25 @@ def found(analysed: Analysed) -> list[Constraint]:
     return [c for c in recorded(analysed).every if c.role == "defined" and c.relation in relations]
 
 
+@once
 def constraints(analysed: Analysed) -> ConstraintSet:
     """Requirements of a run, and facts about computed values, under printed names.
 
     Raises UsageError for an analysis under an unsound policy.
     """
     analysed.require_sound("the constraint set")
-    return analysed.once(_printed)
-
-
-def all_names(analysed: Analysed) -> Mapping[Symbol, Dim]:
-    """Printed names of the symbols of values and constraints."""
-    return analysed.once(_all_names)
-
-
-def _printed(analysed: Analysed) -> ConstraintSet:
     return recorded(analysed).every.renamed(all_names(analysed)).unified
 
 
-def _all_names(analysed: Analysed) -> Mapping[Symbol, Dim]:
+@once
+def all_names(analysed: Analysed) -> Mapping[Symbol, Dim]:
+    """Printed names of the symbols of values and constraints."""
     return more_names(symbols_in(recorded(analysed).every), analysed.names, analysed.taken)
 
 
-def _recorded(analysed: Analysed) -> Recorded:
+@once
+def recorded(analysed: Analysed) -> Recorded:
+    """The constraints of all rounds, and unsatisfiable ones for errors that keep the model from loading."""
     inputs, rounds = analysed.declared_inputs, analysed.rounds.rounds
     errors = [error for error in load_errors(analysed) if not error.is_met]
     runs = [Recorder(analysed.lowered, round_).run() for round_ in rounds]

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, overload
 
 from absint.engine import fixpoint
-from absint.lattices.records import NamedTuple
 from absint.lattices.shape import BOTTOM_SHAPE, Shape
 from absint.lattices.terms.expr import UNKNOWN_SIZE, ZERO_EXPR
 from absint.lattices.value import BOTTOM, SequenceOf, Tensor, Value
@@ -21,8 +20,9 @@ from absint.program.sorting import sort_graph
 from absint.program.steps import Gate, LoopBody, LoopExit, LoopHead, Operand
 from absint.shapes.analysis import ShapeAnalysis, interpret
 from absint.shapes.interpretation import Interpretation
+from absint.shapes.rounds import Round
 from absint.shapes.summaries import RuleSummary, State
-from absint.solution.analysed import Analysed
+from absint.solution.analysed import Analysed, once
 from absint.transfer.semantics import RUNTIME
 
 if TYPE_CHECKING:
@@ -33,19 +33,9 @@ SMALL: Final = 1 << 12
 """Bytes of constants that a body is shown of the graphs around it."""
 
 
-class Entered(NamedTuple):
-    """An analysis that enters every body."""
-
-    summaries: Mapping[int, RuleSummary]
-    states: Sequence[State]
-
-
-def entered(analysed: Analysed) -> Entered | None:
+@once
+def entered(analysed: Analysed) -> Round | None:
     """The analysis that enters every body; None if the other one does."""
-    return analysed.once(_entered)
-
-
-def _entered(analysed: Analysed) -> Entered | None:
     nodes, states = analysed.nodes, analysed.base.states
     gates = {item.gate for item in nodes if item.gate >= 0} if len(analysed.scopes) > 1 else ()
     if not any(states[gate][0] is BOTTOM for gate in gates):
@@ -61,8 +51,7 @@ def _entered(analysed: Analysed) -> Entered | None:
         return tuple([_as_declared(value, declared.get((node, at), ())) for at, value in enumerate(state)])
 
     analysis = ShapeAnalysis(program, interpreter=enter)
-    found = fixpoint(program, analysis)
-    return Entered(analysis.applied, found.states)
+    return Round(analysis, fixpoint(program, analysis).states)
 
 
 class _Opened(Sequence["State"]):
@@ -102,6 +91,7 @@ def _as_declared(value: Value, shapes: Sequence[Shape]) -> Value:
     return Tensor(value.dtype, Shape([dim if dim.is_concrete else UNKNOWN_SIZE for dim in shapes[-1]]))
 
 
+@once
 def risks(analysed: Analysed) -> Mapping[int, str]:
     """Nodes that a loader may refuse for what it sees of shapes, in execution order, and why."""
     found: dict[int, str] = {}
@@ -112,7 +102,7 @@ def risks(analysed: Analysed) -> Mapping[int, str]:
         at_load = _at_load(summary)
         if at_load or (is_inside and operations[node] is not None):
             found[node] = next(iter(at_load), summary.rejected or "")
-    for node, summary in inner.summaries.items() if inner is not None else ():
+    for node, summary in inner.analysis.applied.items() if inner is not None else ():
         gate = gates[node][1]
         is_dead = gate >= 0 and states[gate][0] is BOTTOM
         if is_dead and not summary.refusal and operations[node] is not None:
@@ -126,17 +116,14 @@ def _at_load(summary: RuleSummary) -> list[str]:
     return [failure.reason for failure in summary.possible_failures if failure.at_load]
 
 
+@once
 def refused(analysed: Analysed) -> set[str] | None:
     """Operators and names of the nodes that inference refuses, if there is a risk that it does; None if it gave no
     answer.
 
     onnxruntime infers the types of a function by the versions that it imports, and again by those of the model.
     """
-    return analysed.once(_refused)
-
-
-def _refused(analysed: Analysed) -> set[str] | None:
-    if not analysed.once(risks):
+    if not risks(analysed):
         return set()
     if not is_installed("onnx"):
         return None

@@ -33,7 +33,7 @@ from absint.program.steps import ABSENT, LoopBody, Operand
 from absint.shapes.analysis import ShapeAnalysis
 from absint.shapes.rounds import Learned
 from absint.shapes.summaries import value_in
-from absint.solution.analysed import Analysed
+from absint.solution.analysed import Analysed, once
 from absint.solution.loader_view import entered, refused, risks
 from absint.transfer.semantics import ONNX
 
@@ -53,12 +53,9 @@ class LoadError(NamedTuple):
     """The analysis meets it, and its statements have it already."""
 
 
+@once
 def load_errors(analysed: Analysed) -> tuple[LoadError, ...]:
     """The errors of a model that no run has to meet, in execution order."""
-    return analysed.once(_load_errors)
-
-
-def _load_errors(analysed: Analysed) -> tuple[LoadError, ...]:
     found = [
         *_lowered(analysed.lowered),
         *_departing(analysed),
@@ -81,7 +78,7 @@ def _lowered(lowered: Lowered) -> Iterator[LoadError]:
 def _inferred(analysed: Analysed) -> Iterator[LoadError]:
     """Nodes that type inference refuses for what it sees of their shapes, whether or not kernels run them."""
     names = refused(analysed) or set()
-    for node, reason in analysed.once(risks).items() if names else ():
+    for node, reason in risks(analysed).items() if names else ():
         item = analysed.nodes[node]
         if _is_lenient(analysed, item.operator):
             continue
@@ -97,7 +94,7 @@ def open_risks(analysed: Analysed) -> Iterator[LoadError]:
     for doubt in analysed.lowered.doubts if analysed.nodes else ():
         yield LoadError(0, doubt.message, doubt.code, where=doubt.where)
     if refused(analysed) is None:
-        for node, reason in analysed.once(risks).items():
+        for node, reason in risks(analysed).items():
             yield LoadError(
                 node, f"{reason}; type inference, which a runtime asks as it loads the model, gave no answer"
             )
@@ -131,7 +128,7 @@ def _is_stated(analysed: Analysed, operand: Operand) -> bool:
 def _refused(analysed: Analysed) -> Iterator[LoadError]:
     """Nodes that violate their types or their form, also where the analysis computes nothing."""
     inner, known = entered(analysed), analysed.base.analysis.applied
-    for summaries in (known, inner.summaries if inner is not None else {}):
+    for summaries in (known, inner.analysis.applied if inner is not None else {}):
         for node, summary in summaries.items():
             if summary.refusal and (summaries is known or node not in known or not known[node].refusal):
                 yield LoadError(node, summary.rejected or "", summary.refusal, is_met=summaries is known)
@@ -226,14 +223,11 @@ DEFAULTS_FAIL: Final = "defaults-fail"
 """The code of a node that fails unless a caller replaces an initialiser."""
 
 
+@once
 def beside_declarations(analysed: Analysed) -> tuple[Diagnostic, ...]:
     """All diagnostics except false declarations and failures with default values: every error that holds in all
     runs.
     """
-    return analysed.once(_beside_declarations)
-
-
-def _beside_declarations(analysed: Analysed) -> tuple[Diagnostic, ...]:
     lowered, inputs = analysed.lowered, analysed.declared_inputs
     return (*lowered.diagnostics, *analysed.limits, *inputs.diagnostics, *node_diagnostics(analysed))
 

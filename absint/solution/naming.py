@@ -22,7 +22,7 @@ from absint.model.definitions import read_texts
 from absint.program.limits import UNFINISHED
 from absint.program.steps import Operand
 from absint.shapes.names import more_names
-from absint.solution.analysed import Analysed
+from absint.solution.analysed import Analysed, once
 from absint.transfer.ordinary import box_of, holds_in_box
 from absint.transfer.semantics import EITHER, ONNX
 
@@ -33,17 +33,14 @@ if TYPE_CHECKING:
 _DEFINED_IN_MESSAGE: Final = 4
 
 
-def naming(analysed: Analysed) -> Naming:
-    """The names of the long dims of a result: those of outputs first, then of all values in execution order."""
-    return analysed.once(_naming)
-
-
 def names_of(analysed: Analysed) -> Names:
     """A document about a result, which defines the names that it uses."""
     return Names(naming(analysed))
 
 
-def _naming(analysed: Analysed) -> Naming:
+@once
+def naming(analysed: Analysed) -> Naming:
+    """The names of the long dims of a result: those of outputs first, then of all values in execution order."""
     taken = analysed.taken
 
     def has(name: str) -> bool:
@@ -186,12 +183,11 @@ class Claimed(NamedTuple):
         return f"{self.relation} ({self.node}: {self.reason})"
 
 
+@once
 def claims(analysed: Analysed) -> tuple[Claimed, ...]:
     """The claims under printed names, in execution order; none under a sound policy."""
-    return () if analysed.policy.sound else analysed.once(_claims)
-
-
-def _claims(analysed: Analysed) -> tuple[Claimed, ...]:
+    if analysed.policy.sound:
+        return ()
     found = [
         (str(item), statement)
         for node, item in enumerate(analysed.nodes)

@@ -6,7 +6,7 @@ trip by trip. A condition that is the same in A and C alone leaves claims about 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import cast
 
 from absint.analyses.forward import ForwardAnalysis
@@ -103,7 +103,8 @@ class Independence(ForwardAnalysis[Claims]):
             return [whole] * len(seen.outputs)
         operation = seen.operation
         rule = None if operation.malformed or operation.other is not None else rule_of(operation)
-        found = rule(seen) if rule is not None else {}
+        found = rule(seen) if rule is not None else ()
+        found = found if isinstance(found, Mapping) else {0: found}
         return [whole | closed(found.get(at, ())) | self.sizes.of_value(one) for at, one in enumerate(seen.outputs)]
 
     def seen(self, node: int, inputs: Sequence[Claims | None]) -> Seen:

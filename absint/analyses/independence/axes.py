@@ -6,15 +6,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from typing import Final
 
 from absint.analyses.independence.claims import NO_SHIFT, Along, Growth, Shift, is_steady
-from absint.analyses.independence.layout import Found
-from absint.analyses.independence.seen import Rule, Seen
+from absint.analyses.independence.seen import Found, Rule, Seen
 from absint.lattices.dtype import DType
 from absint.lattices.terms.expr import ONE_EXPR, ZERO_EXPR, Expr, sub
 from absint.lattices.terms.polynomials import nonneg
 from absint.lattices.value import Tensor
 
 
-def each(seen: Seen, axes: Collection[int], outputs: Iterable[int] = (0,), others: int = 0) -> Found:
+def each(seen: Seen, axes: Collection[int], outputs: Iterable[int] = (0,), others: int = 0) -> dict[int, list[Along]]:
     """All outputs have the axes of the first input; slices of all but `axes` are apart; so many other inputs."""
     rank = seen.rank(0)
     kept = [axis for axis in range(rank or 0) if axis not in axes]
@@ -22,19 +21,15 @@ def each(seen: Seen, axes: Collection[int], outputs: Iterable[int] = (0,), other
     return dict.fromkeys(outputs, found)
 
 
-def along_one(name: str = "axis", default: int = -1, others: int = 0, outputs: Sequence[int] = (0,)) -> Rule:
+def along_one(seen: Seen) -> Found:
     """It works along the axis of an attribute."""
-
-    def rule(seen: Seen) -> Found:
-        axis = seen.axis_of(0, seen.attribute(name, default))
-        return {} if axis is None else each(seen, [axis], outputs, others)
-
-    return rule
+    axis = seen.axis_of(0, seen.attribute("axis", -1))
+    return () if axis is None else each(seen, [axis])
 
 
 def softmax(seen: Seen) -> Found:
     if seen.version >= 13:
-        return along_one()(seen)
+        return along_one(seen)
     axis, rank = seen.axis_of(0, seen.attribute("axis", 1)), seen.rank(0)
     return {} if axis is None or rank is None else each(seen, range(axis, rank))
 
@@ -193,10 +188,10 @@ def reduced(seen: Seen) -> Found:
     if axes is None and seen.has(1):
         axes = seen.integers(1)
         if axes is None:
-            return {}
+            return ()
     if not axes and seen.attribute("noop_with_empty_axes", 0):
         return each(seen, [], others=1)
-    return {0: _without(seen, axes, seen.attribute("keepdims", 1))}
+    return _without(seen, axes, seen.attribute("keepdims", 1))
 
 
 def _without(seen: Seen, axes: Sequence[int] | None, keeps: int) -> Iterator[Along]:
@@ -210,12 +205,10 @@ def _without(seen: Seen, axes: Sequence[int] | None, keeps: int) -> Iterator[Alo
             yield from seen.pointwise(after, [axis, None][: max(1, len(seen.inputs))])
 
 
-def place_of_largest(seen: Seen) -> Found:
+def place_of_largest(seen: Seen) -> Iterator[Along]:
     axis = seen.axis_of(0, seen.attribute("axis", 0))
-    if axis is None:
-        return {}
-    found = list(_without(seen, [axis], seen.attribute("keepdims", 1)))
-    return {0: [_placed(seen, c, axis) for c in found]}
+    if axis is not None:
+        yield from (_placed(seen, claim, axis) for claim in _without(seen, [axis], seen.attribute("keepdims", 1)))
 
 
 def _placed(seen: Seen, claim: Along, axis: int) -> Along:
@@ -256,16 +249,13 @@ def local_norm(seen: Seen) -> Found:
     return each(seen, [1])
 
 
-def last_two(others: int = 0) -> Rule:
-    def rule(seen: Seen) -> Found:
-        rank = seen.rank(0) or 0
-        return each(seen, range(rank - 2, rank), others=others)
-
-    return rule
+def triangle(seen: Seen) -> Found:
+    rank = seen.rank(0) or 0
+    return each(seen, range(rank - 2, rank), others=1)
 
 
-def determinant(seen: Seen) -> Found:
-    return {0: _without(seen, [-1, -2], 0) if (seen.rank(0) or 0) > 2 else ()}
+def determinant(seen: Seen) -> Iterable[Along]:
+    return _without(seen, [-1, -2], 0) if (seen.rank(0) or 0) > 2 else ()
 
 
 def quantised(seen: Seen) -> Found:
@@ -295,12 +285,8 @@ def transformed(seen: Seen) -> Found:
     return {} if place is None or rank is None else each(seen, [place, rank - 1], others=2)
 
 
-def resized(seen: Seen) -> Found:
+def resized(seen: Seen) -> Iterator[Along]:
     """An axis that keeps its size is not touched."""
-    return {0: _resized(seen)}
-
-
-def _resized(seen: Seen) -> Iterator[Along]:
     before, after = seen.shape(0), seen.output()
     mode = seen.operation.attributes.get("coordinate_transformation_mode")
     if before.rank is None or after.rank != before.rank or mode in ("tf_crop_and_resize", "tf_half_pixel_for_nn"):
@@ -321,23 +307,14 @@ def _resized(seen: Seen) -> Iterator[Along]:
 AXES: Final[Mapping[str, Rule]] = {
     **dict.fromkeys(("Softmax", "LogSoftmax", "Hardmax"), softmax),
     **dict.fromkeys(
-        (f"Reduce{name}" for name in "L1 L2 LogSum LogSumExp Max Mean Min Prod Sum SumSquare".split()),  # noqa: SIM905
-        reduced,
+        ("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin",
+         "ReduceProd", "ReduceSum", "ReduceSumSquare"), reduced,
     ),
-    **dict.fromkeys(("ArgMax", "ArgMin"), place_of_largest),
-    **dict.fromkeys(("CumSum", "CumProd"), summed_up),
     **dict.fromkeys(("LayerNormalization", "RMSNormalization", "SimplifiedLayerNormalization"), from_axis(0, 1, 2)),
-    **dict.fromkeys((f"{prefix}Linear" for prefix in ("Quantize", "Dequantize")), quantised),
-    **dict.fromkeys((f"com.microsoft::{prefix}Linear" for prefix in ("Quantize", "Dequantize")), quantised),
-    **dict.fromkeys(("Resize", "Upsample"), resized),
-    "LpNormalization": along_one(),
-    "MeanVarianceNormalization": mean_variance,
-    "BatchNormalization": batch_norm,
-    "LRN": local_norm,
-    "TopK": largest,
-    "DFT": transformed,
-    "Trilu": last_two(others=1),
-    "com.microsoft::QLinearSoftmax": quantised_softmax,
-    "com.microsoft::Trilu": last_two(others=1),
-    "Det": determinant,
-}
+    "ArgMax": place_of_largest, "ArgMin": place_of_largest, "BatchNormalization": batch_norm, "CumProd": summed_up,
+    "CumSum": summed_up, "DFT": transformed, "DequantizeLinear": quantised, "Det": determinant, "LRN": local_norm,
+    "LpNormalization": along_one, "MeanVarianceNormalization": mean_variance, "QuantizeLinear": quantised,
+    "Resize": resized, "TopK": largest, "Trilu": triangle, "Upsample": resized,
+    "com.microsoft::DequantizeLinear": quantised, "com.microsoft::QLinearSoftmax": quantised_softmax,
+    "com.microsoft::QuantizeLinear": quantised, "com.microsoft::Trilu": triangle,
+}  # fmt: skip

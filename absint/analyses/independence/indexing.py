@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from absint.analyses.independence.claims import NO_SHIFT, Along, Growth, Shift
-from absint.analyses.independence.layout import Found, first_alone
+from absint.analyses.independence.layout import first_alone
 from absint.analyses.independence.seen import Rule, Seen
 from absint.lattices.terms.expr import ONE_EXPR, ZERO_EXPR, Expr
 from absint.lattices.terms.polynomials import nonneg
 
 
-def gathered(seen: Seen) -> Found:
-    return {0: _gathered(seen)}
-
-
-def _gathered(seen: Seen) -> Iterator[Along]:
+def gathered(seen: Seen) -> Iterator[Along]:
     axis, rank, more = seen.axis_of(0, seen.attribute("axis", 0)), seen.rank(0), seen.rank(1)
     if axis is None or rank is None or more is None:
         return
@@ -32,21 +28,17 @@ def _gathered(seen: Seen) -> Iterator[Along]:
                 yield Along(axis + index.axis, index.outer, index.inner, claim.uniform.shift)
 
 
-def gathered_blocks(seen: Seen) -> Found:
+def gathered_blocks(seen: Seen) -> Iterator[Along]:
     """Rows of a quantised table."""
     axis, more = seen.axis_of(0, seen.attribute("gather_axis", 0)), seen.rank(1)
-    places: list[int | None] = [None] * len(seen.inputs)
-    if axis is None or more is None:
-        return {}
-    return {0: [c for at in range(more) for c in seen.pointwise(axis + at, [None, at, *places[2:]])]}
+    if axis is not None:
+        for at in range(more or 0):
+            yield from seen.pointwise(axis + at, [None, at, *[None] * (len(seen.inputs) - 2)])
 
 
-def regions(seen: Seen) -> Found:
+def regions(seen: Seen) -> Iterator[Along]:
     """Regions of images, each of the image that the third input numbers."""
-    return {0: [*seen.pointwise(0, [None, 0, 0]), *_of_images(seen)]}
-
-
-def _of_images(seen: Seen) -> Iterator[Along]:
+    yield from seen.pointwise(0, [None, 0, 0])
     for claim in seen.along(0, 0):
         for index in seen.along(2) if claim.outer is claim.inner is ONE_EXPR else ():
             for region in seen.along(1, 0):
@@ -67,26 +59,15 @@ def _is_natural(growth: Growth) -> bool:
     return growth.least is not None and nonneg(growth.least)
 
 
-def gathered_elements(seen: Seen) -> Found:
-    return {0: _by_element(seen, [0, 1])}
-
-
-def scattered_elements(seen: Seen) -> Found:
-    return {0: _by_element(seen, [0, 1, 2])}
-
-
-def _by_element(seen: Seen, inputs: Sequence[int]) -> Iterator[Along]:
+def by_element(seen: Seen) -> Iterator[Along]:
+    """GatherElements, and ScatterElements, which has updates too."""
     axis, rank = seen.axis_of(0, seen.attribute("axis", 0)), seen.rank(0)
     for at in range(rank or 0):
         if at != axis and axis is not None:
-            yield from seen.pointwise(at, [at] * len(inputs), strict=True)
+            yield from seen.pointwise(at, [at] * len(seen.inputs), strict=True)
 
 
-def gathered_nd(seen: Seen) -> Found:
-    return {0: _gathered_nd(seen)}
-
-
-def _gathered_nd(seen: Seen) -> Iterator[Along]:
+def gathered_nd(seen: Seen) -> Iterator[Along]:
     data, index = seen.shape(0), seen.shape(1)
     batch = seen.attribute("batch_dims", 0)
     if data.rank is None or index.rank is None or not index.rank or batch < 0:
@@ -124,11 +105,7 @@ def is_row_number(shift: Shift, column: int, width: int) -> bool:
     )
 
 
-def scattered_nd(seen: Seen) -> Found:
-    return {0: _scattered_nd(seen)}
-
-
-def _scattered_nd(seen: Seen) -> Iterator[Along]:
+def scattered_nd(seen: Seen) -> Iterator[Along]:
     data, index = seen.shape(0), seen.shape(1)
     if data.rank is None or index.rank is None or not index.rank:
         return
@@ -151,34 +128,23 @@ def _scattered_nd(seen: Seen) -> Iterator[Along]:
                             yield Along(at, shift=NO_SHIFT if is_free else None)
 
 
-def one_hot(seen: Seen) -> Found:
-    rank = seen.rank(0)
-    axis = seen.attribute("axis", -1)
-    if rank is None or not -rank - 1 <= axis <= rank:
-        return {}
-    axis %= rank + 1
-    found = [c for at in range(rank) for c in seen.pointwise(at + (at >= axis), [at, None, None])]
-    return {0: found}
+def one_hot(seen: Seen) -> Iterator[Along]:
+    rank, axis = seen.rank(0), seen.attribute("axis", -1)
+    if rank is not None and -rank - 1 <= axis <= rank:
+        for at in range(rank):
+            yield from seen.pointwise(at + (at >= axis % (rank + 1)), [at, None, None])
 
 
-def compressed(seen: Seen) -> Found:
-    axis = seen.attribute("axis", -(1 << 40))
-    found = seen.axis_of(0, axis)
-    if found is None:
-        return {}
-    return {0: [c for at in range(seen.rank(0) or 0) if at != found for c in seen.pointwise(at, [at, None])]}
+def compressed(seen: Seen) -> Iterator[Along]:
+    axis = seen.axis_of(0, seen.attribute("axis", -(1 << 40)))
+    for at in range(seen.rank(0) or 0) if axis is not None else ():
+        if at != axis:
+            yield from seen.pointwise(at, [at, None])
 
 
 INDEXING: Final[Mapping[str, Rule]] = {
-    "Gather": gathered,
-    "GatherElements": gathered_elements,
-    "GatherND": gathered_nd,
-    "RoiAlign": regions,
-    "com.microsoft::GatherBlockQuantized": gathered_blocks,
-    "com.microsoft::GatherND": gathered_nd,
-    "ScatterElements": scattered_elements,
-    "Scatter": scattered_elements,
-    "ScatterND": scattered_nd,
-    "OneHot": one_hot,
+    "Gather": gathered, "GatherElements": by_element, "GatherND": gathered_nd, "RoiAlign": regions,
+    "com.microsoft::GatherBlockQuantized": gathered_blocks, "com.microsoft::GatherND": gathered_nd,
+    "ScatterElements": by_element, "Scatter": by_element, "ScatterND": scattered_nd, "OneHot": one_hot,
     "Compress": compressed,
-}
+}  # fmt: skip

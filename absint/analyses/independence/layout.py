@@ -11,8 +11,6 @@ from absint.analyses.independence.seen import Rule, Seen, quotient
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import ONE_EXPR, ZERO_EXPR, Dim, Expr, const, expr_of, product
 
-Found = Mapping[int, Iterable[Along]]
-
 
 def along_last(shift: Shift, before: Shape, after: Shape) -> Shift:
     """A shift after elements moved; one number for each place of the last axis needs an axis of the same size."""
@@ -22,12 +20,8 @@ def along_last(shift: Shift, before: Shape, after: Shape) -> Shift:
     return shift if is_same else None
 
 
-def reshaped(seen: Seen) -> Found:
+def reshaped(seen: Seen) -> Iterator[Along]:
     """Elements keep their order: rows are blocks of it, before and after."""
-    return {0: _reshaped(seen)}
-
-
-def _reshaped(seen: Seen) -> Iterator[Along]:
     before, after = seen.shape(0), seen.output()
     if before.rank is None or after.rank is None:
         return
@@ -70,12 +64,10 @@ def renumbered(seen: Seen, places: Sequence[int | None]) -> Iterator[Along]:
             yield (claim if last else claim.uniform)._replace(axis=axis)
 
 
-def transposed(seen: Seen) -> Found:
-    rank = seen.rank(0)
-    if rank is None:
-        return {}
-    order = seen.listed("perm") or list(reversed(range(rank)))
-    return {0: renumbered(seen, order) if sorted(order) == list(range(rank)) else ()}
+def transposed(seen: Seen) -> Iterable[Along]:
+    every = list(range(seen.rank(0) or 0))
+    order = seen.listed("perm") or every[::-1]
+    return renumbered(seen, order) if sorted(order) == every else ()
 
 
 def _axes(seen: Seen, rank: int) -> list[int] | None:
@@ -83,21 +75,21 @@ def _axes(seen: Seen, rank: int) -> list[int] | None:
     return None if found is None or any(not -rank <= axis < rank for axis in found) else [a % rank for a in found]
 
 
-def squeezed(seen: Seen) -> Found:
+def squeezed(seen: Seen) -> Iterator[Along]:
     before, after = seen.rank(0), seen.output().rank
     axes = None if before is None else _axes(seen, before)
     if before is None or axes is None or after != before - len({*axes}):
         return reshaped(seen)
-    return {0: renumbered(seen, [at for at in range(before) if at not in axes])}
+    return renumbered(seen, [at for at in range(before) if at not in axes])
 
 
-def unsqueezed(seen: Seen) -> Found:
+def unsqueezed(seen: Seen) -> Iterator[Along]:
     before, after = seen.rank(0), seen.output().rank
     axes = None if after is None else _axes(seen, after)
     if before is None or after is None or axes is None or after != before + len({*axes}):
         return reshaped(seen)
     kept = iter(range(before))
-    return {0: renumbered(seen, [None if at in axes else next(kept) for at in range(after)])}
+    return renumbered(seen, [None if at in axes else next(kept) for at in range(after)])
 
 
 # Parts and stacks
@@ -112,11 +104,7 @@ def blocks(seen: Seen, claim: Along, start: Dim, length: Dim) -> Along | None:
     return claim._replace(outer=count)
 
 
-def sliced(seen: Seen) -> Found:
-    return {0: _sliced(seen)}
-
-
-def _sliced(seen: Seen) -> Iterator[Along]:
+def sliced(seen: Seen) -> Iterator[Along]:
     before, after = seen.shape(0), seen.output()
     cut = _cuts(seen, before.rank)
     if before.rank is None or after.rank != before.rank or cut is None:
@@ -168,7 +156,7 @@ def _cuts(seen: Seen, rank: int | None) -> dict[int, tuple[Expr | None, int | No
     return {axis % rank: cut for axis, *cut in zip(axes, numbers, steps, strict=True)}  # type: ignore[misc]
 
 
-def split(seen: Seen) -> Found:
+def split(seen: Seen) -> Mapping[int, Iterable[Along]]:
     axis = seen.axis_of(0, seen.attribute("axis", 0))
     if axis is None:
         return {}
@@ -190,17 +178,12 @@ def first_alone(shifts: Sequence[Shift]) -> Shift:
     return shifts[0] if all(map(is_steady, shifts[1:])) else None
 
 
-def concatenated(seen: Seen) -> Found:
-    rank = seen.rank(0)
+def concatenated(seen: Seen) -> Iterator[Along]:
+    """Inputs side by side along an axis."""
+    count, rank = len(seen.inputs), seen.rank(0)
     axis = seen.axis_of(0, seen.attribute("axis", 1 if seen.version < 4 else 0))
     if rank is None or axis is None:
-        return {}
-    return {0: joined(seen, rank, axis)}
-
-
-def joined(seen: Seen, rank: int, axis: int) -> Iterator[Along]:
-    """Inputs side by side along an axis."""
-    count = len(seen.inputs)
+        return
     for at in range(rank):
         if at != axis:
             beside = partial(_side_by_side, seen, is_last=axis == rank - 1)
@@ -237,11 +220,7 @@ def _side_by_side(seen: Seen, shifts: Sequence[Shift], is_last: bool) -> Shift:
     return united(listed)
 
 
-def tiled(seen: Seen) -> Found:
-    return {0: _tiled(seen)}
-
-
-def _tiled(seen: Seen) -> Iterator[Along]:
+def tiled(seen: Seen) -> Iterator[Along]:
     before, after, repeats = seen.shape(0), seen.output(), seen.elements(1)
     if before.rank is None or repeats is None or len(repeats) != before.rank or after.rank != before.rank:
         return
@@ -276,11 +255,7 @@ def _repeated(seen: Seen, before: Shape, after: Shape) -> Iterator[Along]:
             yield Along(axis, rest, old)
 
 
-def expanded(seen: Seen) -> Found:
-    return {0: _expanded(seen)}
-
-
-def _expanded(seen: Seen) -> Iterator[Along]:
+def expanded(seen: Seen) -> Iterator[Along]:
     before, after = seen.shape(0), seen.output()
     if before.rank is None or after.rank is None:
         return
@@ -301,11 +276,7 @@ def _is_new(axis: int, before: Shape) -> bool:
     return axis < 0 or before[axis] is ONE_EXPR
 
 
-def padded(seen: Seen) -> Found:
-    return {0: _padded(seen)}
-
-
-def _padded(seen: Seen) -> Iterator[Along]:
+def padded(seen: Seen) -> Iterator[Along]:
     rank = seen.rank(0)
     pads = seen.listed("pads") if seen.version < 11 else seen.elements(1)
     axes = seen.integers(3) if seen.has(3) else list(range(rank or 0))
@@ -318,15 +289,6 @@ def _padded(seen: Seen) -> Iterator[Along]:
 
 
 LAYOUT: Final[Mapping[str, Rule]] = {
-    "Reshape": reshaped,
-    "Flatten": reshaped,
-    "Transpose": transposed,
-    "Squeeze": squeezed,
-    "Unsqueeze": unsqueezed,
-    "Slice": sliced,
-    "Split": split,
-    "Concat": concatenated,
-    "Tile": tiled,
-    "Expand": expanded,
-    "Pad": padded,
-}
+    "Reshape": reshaped, "Flatten": reshaped, "Transpose": transposed, "Squeeze": squeezed, "Unsqueeze": unsqueezed,
+    "Slice": sliced, "Split": split, "Concat": concatenated, "Tile": tiled, "Expand": expanded, "Pad": padded,
+}  # fmt: skip

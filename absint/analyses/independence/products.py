@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from absint.analyses.independence.claims import Along
-from absint.analyses.independence.layout import Found
 from absint.analyses.independence.seen import Rule, Seen
 
 
 def matmul(a: int = 0, b: int = 1) -> Rule:
     """Inputs a and b are multiplied; others are the same for all rows."""
 
-    def rule(seen: Seen) -> Found:
-        if any(seen.attribute(name, 0) for name in ("transBatchA", "transBatchB")):
-            return {}
-        return {0: _product(seen, a, b)}
+    def rule(seen: Seen) -> Iterable[Along]:
+        by_batch = any(seen.attribute(name, 0) for name in ("transBatchA", "transBatchB"))
+        return () if by_batch else _product(seen, a, b)
 
     return rule
 
@@ -46,13 +44,9 @@ def _nowhere(seen: Seen) -> list[int | None]:
     return [None] * len(seen.inputs)
 
 
-def gemm(seen: Seen) -> Found:
-    return {0: _gemm(seen) if seen.version >= 7 or seen.operator != "Gemm" else ()}
-
-
-def _gemm(seen: Seen) -> Iterator[Along]:
+def gemm(seen: Seen) -> Iterator[Along]:
     added = seen.rank(2) if seen.has(2) else 0
-    if added is None or seen.rank(0) != 2 or seen.rank(1) != 2:
+    if added is None or seen.rank(0) != 2 or seen.rank(1) != 2 or (seen.version < 7 and seen.operator == "Gemm"):
         return
     for axis in range(2):
         of_sum = axis - 2 + added
@@ -62,40 +56,31 @@ def _gemm(seen: Seen) -> Iterator[Along]:
         yield from seen.pointwise(axis, places[: len(seen.inputs)])
 
 
-def einsum(seen: Seen) -> Found:
+def einsum(seen: Seen) -> Iterator[Along]:
     text = seen.operation.attributes.get("equation")
     text = text.decode() if isinstance(text, bytes) else text
     if not isinstance(text, str) or "." in text:
-        return {}
+        return
     left, arrow, right = text.replace(" ", "").partition("->")
     terms = left.split(",")
     if not arrow:
         right = "".join(sorted({letter for letter in left if letter.isalpha() and left.count(letter) == 1}))
-    if len(terms) != len(seen.inputs):
-        return {}
-    found: list[Along] = []
-    for axis, letter in enumerate(right):
+    for axis, letter in enumerate(right) if len(terms) == len(seen.inputs) else ():
         if all(term.count(letter) < 2 for term in terms):
-            found += seen.pointwise(axis, [term.index(letter) if letter in term else None for term in terms])
-    return {0: found}
+            yield from seen.pointwise(axis, [term.index(letter) if letter in term else None for term in terms])
 
 
-def rows_times_weights(seen: Seen) -> Found:
+def rows_times_weights(seen: Seen) -> Iterator[Along]:
     """The last axis of the first input is multiplied with packed weights."""
-    rank = seen.rank(0) or 0
-    return {0: [c for axis in range(rank - 1) for c in seen.pointwise(axis, [axis, *_nowhere(seen)[1:]])]}
+    for axis in range((seen.rank(0) or 0) - 1):
+        yield from seen.pointwise(axis, [axis, *_nowhere(seen)[1:]])
 
 
 PRODUCTS: Final[Mapping[str, Rule]] = {
-    "MatMul": matmul(),
-    "MatMulInteger": matmul(),
-    "QLinearMatMul": matmul(0, 3),
+    "MatMul": matmul(), "MatMulInteger": matmul(), "QLinearMatMul": matmul(0, 3),
     **dict.fromkeys((f"com.microsoft::{name}MatMul" for name in ("Fused", "Transpose")), matmul()),
     **dict.fromkeys((f"com.microsoft::MatMulInteger{name}" for name in ("16", "ToFloat")), matmul()),
-    "com.microsoft::FusedMatMulActivation": matmul(),
-    "com.microsoft::QGemm": matmul(0, 3),
-    "Gemm": gemm,
-    "com.microsoft::FusedGemm": gemm,
-    "Einsum": einsum,
+    "com.microsoft::FusedMatMulActivation": matmul(), "com.microsoft::QGemm": matmul(0, 3), "Gemm": gemm,
+    "com.microsoft::FusedGemm": gemm, "Einsum": einsum,
     **dict.fromkeys((f"com.microsoft::MatMul{name}" for name in ("Bnb4", "FpQ4", "NBits")), rows_times_weights),
-}
+}  # fmt: skip

@@ -289,5 +289,8 @@ class Seen:
         return None if all(self.sizes.is_counted(dim, known) for dim in listed) else False
 
 
-Rule = Callable[[Seen], Mapping[int, Iterable[Along]]]
-"""The claims of each output along an axis; what holds of all operators is added."""
+Found = Mapping[int, Iterable[Along]] | Iterable[Along]
+"""The claims of each output along an axis; without a number those of the first one."""
+
+Rule = Callable[[Seen], Found]
+"""The claims of an operator along axes; what holds of all operators is added."""

@@ -5,11 +5,11 @@ All claims hold of an empty sequence, so it is bottom: what is inserted decides.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from absint.analyses.independence.claims import CLAIMS, COUNTED, SAME, SHARED, Along, Claims, strongest
-from absint.analyses.independence.layout import Found, first_alone
+from absint.analyses.independence.layout import first_alone
 from absint.analyses.independence.seen import Rule, Seen, quotient
 from absint.lattices.terms.expr import expr_of, product
 from absint.lattices.value import SequenceOf, Value
@@ -29,49 +29,39 @@ def of_empty(operator: str, inputs: Sequence[Claims | None], values: Sequence[Va
     return None if CLAIMS.bottom in found else found
 
 
-def constructed(seen: Seen) -> Found:
+def constructed(seen: Seen) -> Iterable[Along]:
     ranks = {seen.rank(index) for index in range(len(seen.inputs))}
     if len(ranks) != 1 or None in ranks:
-        return {}
-    common = frozenset.intersection(*map(seen.claims, range(len(seen.inputs))))
-    return {0: strongest(common)}
+        return ()
+    return strongest(frozenset.intersection(*map(seen.claims, range(len(seen.inputs)))))
 
 
-def inserted(seen: Seen) -> Found:
+def inserted(seen: Seen) -> Iterable[Along]:
     """A claim that holds of the sequence and of what is put in; a position moves elements, and their number grows."""
     at = seen.claims(2)
     is_ranked = seen.rank(1) is not None and seen.output().rank == seen.rank(1)
     kept = strongest(seen.claims(0) & seen.claims(1)) if COUNTED in at and is_ranked else ()
-    return {0: [c if SHARED in at else c._replace(shift=None) for c in kept]}
+    return [c if SHARED in at else c._replace(shift=None) for c in kept]
 
 
-def taken(seen: Seen) -> Found:
+def taken(seen: Seen) -> Iterable[Along]:
     """An element of a sequence, or a sequence without one."""
     at = seen.claims(1)
     kept = seen.along(0) if COUNTED in at else ()
-    return {0: [c if SHARED in at and c.is_free else c._replace(shift=None) for c in kept]}
+    return [c if SHARED in at and c.is_free else c._replace(shift=None) for c in kept]
 
 
-def taken_apart(seen: Seen) -> Found:
+def taken_apart(seen: Seen) -> Iterator[Along]:
     """Parts along an axis; without sizes each has one place, and no axis for it if `keepdims` is 0."""
     axis = seen.axis_of(0, seen.attribute("axis", 0))
-    if axis is None:
-        return {}
     is_squeezed = not seen.has(1) and not seen.attribute("keepdims", 1)
-    found = [
-        c.uniform
-        for at in range(seen.rank(0) or 0)
-        if at != axis
-        for c in seen.pointwise(at - (is_squeezed and at > axis), [at, None], first_alone)
-    ]
-    return {0: found}
+    for at in range(seen.rank(0) or 0):
+        if axis is not None and at != axis:
+            found = seen.pointwise(at - (is_squeezed and at > axis), [at, None], first_alone)
+            yield from (claim.uniform for claim in found)
 
 
-def put_together(seen: Seen) -> Found:
-    return {0: _put_together(seen)}
-
-
-def _put_together(seen: Seen) -> Iterator[Along]:
+def put_together(seen: Seen) -> Iterator[Along]:
     rank, is_new, axis = seen.rank(0), seen.attribute("new_axis", 0), seen.attribute("axis", 0)
     after = seen.output()
     if rank is None or after.rank != rank + is_new or not -after.rank <= axis < after.rank:
@@ -87,10 +77,6 @@ def _put_together(seen: Seen) -> Iterator[Along]:
 
 
 SEQUENCES: Final[Mapping[str, Rule]] = {
-    "ConcatFromSequence": put_together,
-    "SequenceAt": taken,
-    "SequenceConstruct": constructed,
-    "SequenceErase": taken,
-    "SequenceInsert": inserted,
-    "SplitToSequence": taken_apart,
-}
+    "ConcatFromSequence": put_together, "SequenceAt": taken, "SequenceConstruct": constructed, "SequenceErase": taken,
+    "SequenceInsert": inserted, "SplitToSequence": taken_apart,
+}  # fmt: skip

@@ -13,9 +13,9 @@ from typing import Final
 from absint.analyses.independence.axes import AXES, aligned, elementwise
 from absint.analyses.independence.claims import NO_SHIFT, Along
 from absint.analyses.independence.indexing import INDEXING
-from absint.analyses.independence.layout import LAYOUT, Found
+from absint.analyses.independence.layout import LAYOUT
 from absint.analyses.independence.products import PRODUCTS
-from absint.analyses.independence.seen import Rule, Seen
+from absint.analyses.independence.seen import Found, Rule, Seen
 from absint.analyses.independence.sequences import SEQUENCES
 from absint.program.nodes import Operation
 from absint.transfer.traits import RANDOM
@@ -35,38 +35,32 @@ ELEMENTWISE: Final = """
 _OLD_FORMS: Final = ("Add", "And", "Div", "Equal", "Greater", "Less", "Mul", "Or", "PRelu", "Pow", "Sub", "Xor")
 """Before version 7 they aligned their inputs by an attribute."""
 
+_BATCHED: Final = """
+Conv ConvTranspose ConvInteger = 0 . . . > 0
+QLinearConv com.microsoft::QLinearConv = 0 . . . . . . . . > 0
+GlobalAveragePool GlobalMaxPool GlobalLpPool AveragePool LpPool MaxPool = 0 > 0 | 1 > 1
+InstanceNormalization GroupNormalization com.microsoft::GroupNorm = 0 . . > 0
+DepthToSpace SpaceToDepth com.microsoft::NhwcMaxPool = 0 > 0
+GridSample com.microsoft::GridSample = 0 0 > 0
+TensorScatter = 0 0 0 > 0
+DeformConv = 0 . 0 . 0 > 0
+Col2Im = 0 . . > 0
+STFT = 0 . . . > 0
+com.microsoft.nchwc::Conv com.microsoft.nchwc::FusedConv = 0 . . 0 > 0
+com.microsoft.nchwc::AveragePool com.microsoft.nchwc::GlobalAveragePool com.microsoft.nchwc::GlobalMaxPool = 0 > 0
+com.microsoft.nchwc::MaxPool com.microsoft.nchwc::Upsample = 0 > 0
+com.microsoft.nchwc::ReorderInput com.microsoft.nchwc::ReorderOutput = 0 > 0
+com.microsoft::QLinearAveragePool com.microsoft::QLinearGlobalAveragePool = 0 . . . . > 0
+com.microsoft::NhwcConv com.microsoft::NhwcFusedConv com.microsoft::FusedConv = 0 . . 0 > 0
+com.microsoft::QAttention = 0 . . . . 0 . . 1 > 0 1
+com.microsoft::EmbedLayerNormalization = 0 0 . . . . . 0 0 > 0 0 0
+com.microsoft::RotaryEmbedding = 0 0 . . > 0
+com.microsoft::MultiHeadAttention = 0 0 0 . 0 0 0 0 . > 0 0 0 0
+com.microsoft::Attention = 0 . . 0 1 0 . > 0 1
+com.microsoft::GroupQueryAttention = 0 0 0 0 0 0 . . . 0 0 . > 0 0 0
+"""
 BATCHED: Final[Mapping[str, str]] = {
-    **dict.fromkeys(("Conv", "ConvTranspose", "ConvInteger"), "0 . . . > 0"),
-    **dict.fromkeys(("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool"), "0 > 0 | 1 > 1"),
-    **dict.fromkeys(("AveragePool", "LpPool", "MaxPool"), "0 > 0 | 1 > 1"),
-    **dict.fromkeys(("InstanceNormalization", "GroupNormalization"), "0 . . > 0"),
-    **dict.fromkeys(("DepthToSpace", "SpaceToDepth"), "0 > 0"),
-    **dict.fromkeys(("GridSample",), "0 0 > 0"),
-    **dict.fromkeys((f"com.microsoft.nchwc::{name}" for name in ("Conv", "FusedConv")), "0 . . 0 > 0"),
-    **dict.fromkeys(
-        (f"com.microsoft.nchwc::{name}" for name in ("AveragePool", "GlobalAveragePool", "GlobalMaxPool", "MaxPool")),
-        "0 > 0",
-    ),
-    **dict.fromkeys(
-        (f"com.microsoft.nchwc::{name}" for name in ("ReorderInput", "ReorderOutput", "Upsample")), "0 > 0"
-    ),
-    **dict.fromkeys(("QLinearConv", "com.microsoft::QLinearConv"), "0 . . . . . . . . > 0"),
-    **dict.fromkeys((f"com.microsoft::QLinear{name}AveragePool" for name in ("", "Global")), "0 . . . . > 0"),
-    **dict.fromkeys((f"com.microsoft::Nhwc{name}" for name in ("Conv", "FusedConv")), "0 . . 0 > 0"),
-    "com.microsoft::NhwcMaxPool": "0 > 0",
-    "com.microsoft::GridSample": "0 0 > 0",
-    "com.microsoft::GroupNorm": "0 . . > 0",
-    "com.microsoft::QAttention": "0 . . . . 0 . . 1 > 0 1",
-    "TensorScatter": "0 0 0 > 0",
-    "DeformConv": "0 . 0 . 0 > 0",
-    "Col2Im": "0 . . > 0",
-    "STFT": "0 . . . > 0",
-    "com.microsoft::FusedConv": "0 . . 0 > 0",
-    "com.microsoft::EmbedLayerNormalization": "0 0 . . . . . 0 0 > 0 0 0",
-    "com.microsoft::RotaryEmbedding": "0 0 . . > 0",
-    "com.microsoft::MultiHeadAttention": "0 0 0 . 0 0 0 0 . > 0 0 0 0",
-    "com.microsoft::Attention": "0 . . 0 1 0 . > 0 1",
-    "com.microsoft::GroupQueryAttention": "0 0 0 0 0 0 . . . 0 0 . > 0 0 0",
+    name: axes for names, _, axes in (line.partition(" = ") for line in _BATCHED.splitlines()) for name in names.split()
 }
 
 _LEARNT: Final = """
@@ -109,23 +103,22 @@ def _batched(text: str) -> Rule:
 def _typed(seen: Seen) -> Found:
     """Only the type of the second input counts."""
     found = [c for at in range(seen.rank(0) or 0) for c in seen.pointwise(at, [at])]
-    return {0: [c if c.is_free else c._replace(shift=None) for c in found]}
+    return [c if c.is_free else c._replace(shift=None) for c in found]
 
 
 def _chosen_features(seen: Seen) -> Found:
-    return {0: [c for at in range((seen.rank(0) or 1) - 1) for c in seen.pointwise(at, [at, None])]}
+    return [c for at in range((seen.rank(0) or 1) - 1) for c in seen.pointwise(at, [at, None])]
 
 
 def _normal_strings(seen: Seen) -> Found:
     """Stop words are left out of the last axis."""
-    rank = seen.rank(0)
-    return {} if seen.operation.attributes.get("stopwords") else {0: elementwise(seen)[0] if rank else ()}
+    return elementwise(seen) if seen.rank(0) and not seen.operation.attributes.get("stopwords") else ()
 
 
 def _grid(seen: Seen) -> Found:
     """The sizes of the second input are known from the output."""
     kept = [(c, seen.is_kept(list(seen.output())[1:], c)) for c in seen.along(0, 0) if seen.output().rank]
-    return {0: [c._replace(shift=NO_SHIFT if known and c.is_free else None) for c, known in kept if known is not False]}
+    return [c._replace(shift=NO_SHIFT if known and c.is_free else None) for c, known in kept if known is not False]
 
 
 def _dropout(seen: Seen) -> Found:
@@ -149,7 +142,7 @@ def _reversed(seen: Seen) -> Found:
     batch, time = seen.attribute("batch_axis", 1), seen.attribute("time_axis", 0)
     rank = seen.rank(0) or 0
     found = [c for at in range(rank) if at not in (batch, time) for c in seen.pointwise(at, [at, None])]
-    return {0: [*found, *seen.pointwise(batch, [batch, 0])]}
+    return [*found, *seen.pointwise(batch, [batch, 0])]
 
 
 def _attention(seen: Seen) -> Found:
@@ -163,7 +156,7 @@ def _attention(seen: Seen) -> Found:
 
 def _rotary(seen: Seen) -> Found:
     places = [0, None, None, 0] if seen.has(3) else [0, 0, 0]
-    return {0: seen.led(0, places[: len(seen.inputs)])}
+    return seen.led(0, places[: len(seen.inputs)])
 
 
 def _skip_norm(seen: Seen) -> Found:
@@ -181,7 +174,7 @@ def _learnt(seen: Seen) -> Found:
 def _side_by_side(seen: Seen) -> Found:
     """Features of several inputs."""
     count = len(seen.inputs)
-    return {0: seen.pointwise(0, [0] * count) if {seen.rank(at) for at in range(count)} == {2} else ()}
+    return seen.pointwise(0, [0] * count) if {seen.rank(at) for at in range(count)} == {2} else ()
 
 
 def _loss(seen: Seen) -> Found:
@@ -192,34 +185,16 @@ def _loss(seen: Seen) -> Found:
 
 
 RULES: Final[Mapping[str, Rule]] = {
-    **dict.fromkeys(ELEMENTWISE, elementwise),
-    **dict.fromkeys(_OLD_FORMS, _aligned),
-    **AXES,
-    **INDEXING,
-    **LAYOUT,
-    **PRODUCTS,
-    **SEQUENCES,
-    **{name: _batched(text) for name, text in BATCHED.items()},
-    **{f"ai.onnx.ml::{name}": _learnt for name in _LEARNT},
-    "AffineGrid": _grid,
-    "Attention": _attention,
-    "CastLike": _typed,
-    "Dropout": _dropout,
-    "GRU": _recurrent(1),
-    "LSTM": _recurrent(2),
-    "NegativeLogLikelihoodLoss": _loss,
-    "RNN": _recurrent(1),
-    "ReverseSequence": _reversed,
-    "RotaryEmbedding": _rotary,
-    "SoftmaxCrossEntropyLoss": _loss,
-    "StringNormalizer": _normal_strings,
-    "TfIdfVectorizer": _learnt,
-    "ai.onnx.ml::ArrayFeatureExtractor": _chosen_features,
-    "ai.onnx.ml::FeatureVectorizer": _side_by_side,
-    "ai.onnx.ml::ZipMap": _learnt,
-    "com.microsoft::SkipLayerNormalization": _skip_norm,
+    **dict.fromkeys(ELEMENTWISE, elementwise), **dict.fromkeys(_OLD_FORMS, _aligned), **AXES, **INDEXING, **LAYOUT,
+    **PRODUCTS, **SEQUENCES, **{name: _batched(text) for name, text in BATCHED.items()},
+    **{f"ai.onnx.ml::{name}": _learnt for name in _LEARNT}, "AffineGrid": _grid, "Attention": _attention,
+    "CastLike": _typed, "Dropout": _dropout, "GRU": _recurrent(1), "LSTM": _recurrent(2),
+    "NegativeLogLikelihoodLoss": _loss, "RNN": _recurrent(1), "ReverseSequence": _reversed, "RotaryEmbedding": _rotary,
+    "SoftmaxCrossEntropyLoss": _loss, "StringNormalizer": _normal_strings, "TfIdfVectorizer": _learnt,
+    "ai.onnx.ml::ArrayFeatureExtractor": _chosen_features, "ai.onnx.ml::FeatureVectorizer": _side_by_side,
+    "ai.onnx.ml::ZipMap": _learnt, "com.microsoft::SkipLayerNormalization": _skip_norm,
     "com.microsoft::SkipSimplifiedLayerNormalization": _skip_norm,
-}
+}  # fmt: skip
 """By operator, with its domain unless it is ai.onnx."""
 
 

@@ -1,8 +1,7 @@
 """Ranges of the values of tensors, for inputs in given ranges, and what can go wrong with them.
 
 analysis    the analysis, the rule of each operator, and the answer of Result.ranges
-seen        what a rule sees of a node, and what it notes of its values
-findings    what can go wrong: overflow, division by 0, indices, saturation
+seen        what a rule sees of a node, and what it notes of its values; what can go wrong with them
 rules       what rules are made of: rounding, sums; arithmetic
 functions   functions of elements
 tensors     parts and stacks, indices, other types, quantised numbers
@@ -14,7 +13,6 @@ origins     what an operand was computed from
 """
 
 from absint.analyses.ranges.analysis import Ranges, ValueRanges
-from absint.analyses.ranges.findings import DOMAIN, NumberRanges, RangeFinding
-from absint.analyses.ranges.seen import Certainty
+from absint.analyses.ranges.seen import DOMAIN, Certainty, NumberRanges, RangeFinding
 
 __all__ = ["DOMAIN", "Certainty", "NumberRanges", "RangeFinding", "Ranges", "ValueRanges"]

@@ -13,16 +13,15 @@ from functools import cached_property
 from math import inf
 from typing import Final, SupportsFloat
 
+from absint.analyses.exchange import companions, finished, found_by
 from absint.analyses.forward import ForwardAnalysis
-from absint.analyses.found import companions, finished, found_by
 from absint.analyses.queries import ElementBounds, Query, Reachable, ShapeOf
-from absint.analyses.ranges.findings import DOMAIN, TITLES, RangeFinding
 from absint.analyses.ranges.functions import ELEMENTWISE
 from absint.analyses.ranges.fused import ATTENTION, FUSED, WINDOWS, sum_of_inputs
 from absint.analyses.ranges.ml import ML, SCORES
 from absint.analyses.ranges.norms import NORMS, cells
 from absint.analyses.ranges.rules import FLOATS, NONE, interval, same, size_of, span_of, truth
-from absint.analyses.ranges.seen import At, Known, Noted, Range, Rule, Summed, any_of
+from absint.analyses.ranges.seen import DOMAIN, TITLES, At, Known, Noted, Range, RangeFinding, Rule, Summed, any_of
 from absint.analyses.ranges.sums import SUMS
 from absint.analyses.ranges.tensors import PARTS, step
 from absint.analyses.rows import Row
@@ -180,7 +179,7 @@ class Ranges(ForwardAnalysis[Span]):
                 continue
             if not self.ask(Reachable, (number, 0)).possible:
                 continue
-            self.operator(number, self._inputs(number, states))  # type: ignore[arg-type]
+            self.operator(number, self._inputs(number, states))
             for noted in dict.fromkeys(self._noted):
                 if not noted.found.is_empty or noted.found.nan:
                     yield RangeFinding(str(node), noted.kind, noted.certainty, noted.found, noted.allowed)

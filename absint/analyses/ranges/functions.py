@@ -35,17 +35,12 @@ from absint.lattices.domains import INTERVALS as INTS, Span
 from absint.lattices.dtype import INTEGER_RANGES, DType
 
 
-def roughly(function: Callable[[float], float], lo: float = -inf, hi: float = inf) -> Rule:
-    """A function that never falls, with results between two numbers, by kernels that approximate it."""
-
-    def rule(at: At) -> Span:
-        x = input_of(at, 0)
-        return near(at, function, x, lo, hi)
-
-    return rule
+def roughly(function: Callable[[float], float], lo: float = -inf) -> Rule:
+    """A function that never falls, with results from a number on, by kernels that approximate it."""
+    return lambda at: near(at, function, input_of(at, 0), lo)
 
 
-def near(at: At, function: Callable[[float], float], x: Span, lo: float = -inf, hi: float = inf) -> Span:
+def near(at: At, function: Callable[[float], float], x: Span, lo: float = -inf) -> Span:
     if at.dtype not in FLOATS:
         return any_of(at.dtype)
     if x.is_empty:
@@ -59,7 +54,7 @@ def near(at: At, function: Callable[[float], float], x: Span, lo: float = -inf, 
             value = inf
         ends.append(value if isinf(value) else value + way * slack * (1 + abs(value)))
     found = form.rounded(Span(ends[0], ends[1]))
-    return Span(max(found.lo, lo), min(found.hi, hi), x.nan)
+    return Span(max(found.lo, lo), found.hi, x.nan)
 
 
 def sigmoid(x: float) -> float:
@@ -149,12 +144,7 @@ def leaky(at: At) -> Span:
 
 def bump(least: float) -> Rule:
     """A smooth Relu, which goes a little below 0; of infinities some kernels give NaN."""
-
-    def rule(at: At) -> Span:
-        x = input_of(at, 0)
-        return bumped(at, x, least)
-
-    return rule
+    return lambda at: bumped(at, input_of(at, 0), least)
 
 
 def bumped(at: At, x: Span, least: float) -> Span:

@@ -7,10 +7,9 @@ not listed is any number of its type.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from functools import reduce
-from math import ceil, inf, isinf, prod
+from math import ceil, floor, inf, isinf, prod
 from typing import Final, Literal
 
 from absint.analyses.ranges.seen import ANY, TRUTHS, At, Rule, Sums, any_of
@@ -50,7 +49,7 @@ def join(*spans: Span) -> Span:
 
 
 def interval(span: Span) -> Interval:
-    return Interval(None if isinf(span.lo) else ceil(span.lo), None if isinf(span.hi) else math.floor(span.hi))
+    return Interval(None if isinf(span.lo) else ceil(span.lo), None if isinf(span.hi) else floor(span.hi))
 
 
 def span_of(found: Interval) -> Span:

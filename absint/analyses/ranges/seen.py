@@ -6,12 +6,12 @@ An end of a range of integers is an integer, so that no digit is lost.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from math import inf, isinf
+from math import inf, isinf, isnan
 from typing import Final, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from absint.analyses.forward import ForwardAnalysis
 from absint.analyses.queries import ElementBounds, ShapeOf
-from absint.lattices.domains import Span
+from absint.lattices.domains import FloatIntervals, Span
 from absint.lattices.dtype import INTEGER_RANGES, DType
 from absint.lattices.records import record
 from absint.lattices.shape import Shape
@@ -242,3 +242,66 @@ def _is_known(kind: Kind, found: Span, allowed: Span, operands: Collection[tuple
 def _is_vast(span: Span, dtype: DType) -> bool:
     """It reaches what a size can be, or the ends of its type; small types are used to their ends."""
     return any_of(dtype).hi >= _WIDE and (abs(span.lo) >= _WIDE or abs(span.hi) >= _WIDE)
+
+
+# What can go wrong: it may overflow, divide by 0, leave a domain or an axis, or saturate.
+
+
+TITLES: Final[Mapping[Certainty, str]] = {
+    "always": "certain",
+    "may": "possible",
+    "unknown": "unknown",
+    "never": "ruled out",
+}
+"""In the order of answers."""
+
+_MARKS: Final = (0, 1, -1, 6, 10, 100, 1000, *(end for pair in INTEGER_RANGES.values() for end in pair))
+
+
+class NumberRanges(FloatIntervals):
+    """Ranges of integers and floats, with NaN or without. An end that is an integer keeps its digits."""
+
+    def __init__(self) -> None:
+        super().__init__("float64", thresholds=_MARKS)
+
+    def allows(self, element: Span, value: object) -> bool:
+        if isinstance(value, float | int):
+            return element.nan if isnan(value) else element.has(value)
+        return element == ANY
+
+    def text(self, element: Span) -> str:
+        if element.is_empty:
+            return "NaN" if element.nan else "no number"
+        ends = (str(end) if isinstance(end, int) else f"{end + 0.0:.9g}" for end in (element.lo, element.hi))
+        return f"[{', '.join(ends)}]{' or NaN' if element.nan else ''}"
+
+
+DOMAIN: Final = NumberRanges()
+
+
+@record()
+class RangeFinding:
+    """The kind of fault of a node on values in their ranges."""
+
+    node: str
+    kind: Kind
+    certainty: Certainty
+    """`always`: every element does; `may`: some number in a range that is known does; `unknown`: it is not ruled out,
+    but nothing that is known speaks for it; `never`: it is ruled out."""
+
+    found: Span
+    """The range of the value: the exact result, the divisor, the argument, the index, the number before it is cut."""
+
+    allowed: Span
+    """The allowed range; of a divisor the forbidden one."""
+
+    @property
+    def grounds(self) -> str:
+        """The range found, and the one allowed."""
+        found = DOMAIN.text(self.found)
+        if self.kind == "division by zero":
+            return f"the divisor is in {found}"
+        return f"found {found}, allowed {DOMAIN.text(self.allowed)}"
+
+    def __str__(self) -> str:
+        return f"{self.node}: {self.kind}: {self.certainty}, {self.grounds}"

@@ -22,7 +22,7 @@ from absint.lattices.text.documents import Document, Head
 from absint.lattices.text.forms import NUMERAL, SIZES, Key, Object, by_name, keys_of, kind_of, many, maybe, one_of
 from absint.lattices.text.sheets import written
 from absint.model.load import Loaded, ModelLike
-from absint.questions.limits import checked
+from absint.program.limits import checked
 from absint.questions.proofs.evidence import Evidence, chosen
 from absint.questions.sizes.contracts import contract
 from absint.result import Result

@@ -18,9 +18,9 @@ from absint.lattices.terms.expr import Dim, Expr, expr_of
 from absint.lattices.terms.normal import substitute
 from absint.lattices.text.escapes import format_sizes, plain
 from absint.lattices.value import Tensor
-from absint.questions.limits import checked
+from absint.program.limits import checked
 from absint.questions.sizes.boxes import check_range
-from absint.questions.sizes.nearest import LegalSizes, SizeRange, nearest_line
+from absint.questions.sizes.nearest import LegalSizes, SizeRange, nearest
 from absint.questions.sizes.outcomes import Outcome, RangeCheck
 from absint.shapes.inputs import InputElement
 from absint.shapes.sizes import Size, given
@@ -272,7 +272,7 @@ def profile(analysed: Analysed, wanted: WantedSizes, *, corners: bool = False, l
             made = replace(made, nearest=_nearest(analysed, boxes, box, moved, limits), corners=moved)
             if moved is None:
                 best = {name: sizes.opt for name, sizes in box.items()}
-                made = replace(made, warnings=(f"around the best sizes, {nearest_line(analysed, best)}",))
+                made = replace(made, warnings=(f"around the best sizes, {nearest(analysed, best).line}",))
     except DeadlineError as error:
         made = replace(made, warnings=(str(error),))
     return replace(made, refused=_refusal(found, box, corners), warnings=(*_ties(made), *made.warnings))

@@ -17,8 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import lru_cache
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple
 
 from absint.lattices.contents import Element
 from absint.lattices.logic.relation import Relation
@@ -26,13 +25,12 @@ from absint.lattices.terms.expr import Dim, Symbol
 from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.normal import Real
 from absint.lattices.value import Tensor, Value
+from absint.questions.certificates.check import TOKEN, Tree, parsed, printed
 from absint.solver.smtlib import quote
 from absint.solver.translate import Translator
 
 LONGEST: Final = 4000
 """Characters of the longest term that is written."""
-
-Tree: TypeAlias = "str | tuple[Tree, ...]"
 
 
 class TooLongError(Exception):
@@ -94,37 +92,16 @@ def number_of(text: str) -> int | None:
 
 
 _NUMBER: Final = re.compile(r"\d+|\(- (\d+)\)")
-_TOKENS: Final = re.compile(r"[()]|\|[^|]*\||[^\s()]+")
 _WORDS: Final = frozenset("+ - * / div mod ite not and or => = <= >= true false".split())  # noqa: SIM905
-
-
-@lru_cache(1 << 14)
-def read(text: str) -> Tree:
-    """The tree of a term."""
-    stack: list[list[Tree]] = [[]]
-    for token in _TOKENS.findall(text):
-        if token == "(":
-            stack.append([])
-        elif token == ")":
-            inner = tuple(stack.pop())
-            stack[-1].append(inner)
-        else:
-            stack[-1].append(token)
-    return stack[0][0]
-
-
-def written(tree: Tree) -> str:
-    """The text of a tree."""
-    return tree if isinstance(tree, str) else f"({' '.join(map(written, tree))})"
 
 
 def replaced(text: str, names: Mapping[str, str]) -> str:
     """The term with names for the largest of its parts that have one."""
-    return written(_replaced(read(text), names)) if names else text
+    return printed(_replaced(parsed(text), names)) if names else text
 
 
 def _replaced(tree: Tree, names: Mapping[str, str]) -> Tree:
-    found = names.get(written(tree))
+    found = names.get(printed(tree))
     if found is not None:
         return found
     return tree if isinstance(tree, str) else tuple(_replaced(part, names) for part in tree)
@@ -136,7 +113,7 @@ def symbols(text: str) -> list[str]:
 
 
 def _symbols(text: str) -> Iterator[str]:
-    for token in _TOKENS.findall(text):
+    for token in TOKEN.findall(text):
         is_place = "@" in token and token[0] != "|"
         if not is_place and token not in _WORDS and token not in "()" and not token[0].isdecimal():
             yield token

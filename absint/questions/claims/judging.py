@@ -22,7 +22,7 @@ from absint.program.lowered import Declaration
 from absint.program.steps import Operand
 from absint.questions.claims.claims import Claim, Effort, Finding, Judgement, Verdicts
 from absint.questions.claims.reading import Group, Reader, claimed, dims, groups
-from absint.solution.analysed import Analysed
+from absint.solution.analysed import Analysed, once
 from absint.solution.described import brief
 from absint.solution.loading import beside_declarations, default_diagnostics, load_errors
 from absint.solution.naming import defining, names_of
@@ -74,16 +74,13 @@ class FalseDeclaration:
         return self.declaration.where
 
 
+@once
 def false_declarations(analysed: Analysed) -> tuple[FalseDeclaration, ...]:
     """The declarations of a model that are false: no value has the type, or some legal size makes a dim differ.
 
     Sizes are looked for without a solver, so a false declaration may be missed; `absint audit` looks further. A name
     that only declarations have is no claim, unless it stands for dims that differ.
     """
-    return analysed.once(_found)
-
-
-def _found(analysed: Analysed) -> tuple[FalseDeclaration, ...]:
     made = [(group, shape) for group in groups(analysed) if (shape := claimed(group)) is not None]
     claims = Reader(analysed).read([shape for _, shape in made])
     claims.sort(key=lambda claim: bool(claim.refers))  # what needs no other place is told first
@@ -149,14 +146,11 @@ FALSE_DECLARATION: Final = "false-declaration"
 """The code of a declared type or shape that is false."""
 
 
+@once
 def diagnostics(analysed: Analysed) -> tuple[Diagnostic, ...]:
     """Nodes that cannot run, declarations that are false, operators without a rule, and what else is wrong; then what
     analyses of users report.
     """
-    return analysed.once(_diagnostics)
-
-
-def _diagnostics(analysed: Analysed) -> tuple[Diagnostic, ...]:
     found = beside_declarations(analysed)
     if not analysed.policy.sound:
         return found
@@ -167,9 +161,9 @@ def reported(analysed: Analysed) -> tuple[Diagnostic, ...]:
     """What analyses of users report that ran together with that of shapes."""
     if analysed.cooperation is None:
         return ()
-    from absint.analyses.found import reported as found
+    from absint.analyses.exchange import reported as found
 
-    return analysed.once(found)
+    return found(analysed)
 
 
 def declared_diagnostics(analysed: Analysed) -> Iterator[Diagnostic]:

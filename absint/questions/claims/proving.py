@@ -65,7 +65,8 @@ class Conditions:
     def of(self, claim: Claim) -> Iterator[Condition]:
         """The claim where its graph is reached; of one that changes with the trips of a loop, in the first two."""
         relation, reached = claim.relation, self._reached(claim)
-        loop = next((loop for loop in self._loops(claim) if any(map(BodySymbols(loop).has, relation.symbols))), None)
+        loops = self._analysed.nodes.loops(-1 if claim.shape.gate is None else claim.shape.gate)
+        loop = next((loop for loop in loops if any(map(BodySymbols(loop).has, relation.symbols))), None)
         if loop is not None:
             if loop.first not in self._trips:
                 self._trips[loop.first] = self._first_trips(loop)
@@ -75,16 +76,6 @@ class Conditions:
                 yield Condition(relation.substitute(known), conjunction(reached, ge(trips, trip)), when)
         elif claim.shape.gate is not None:
             yield Condition(relation, reached)
-
-    def _loops(self, claim: Claim) -> Iterator[LoopBody]:
-        """The loops around the graph of a claim, the innermost first."""
-        nodes = self._analysed.nodes
-        gate = -1 if claim.shape.gate is None else claim.shape.gate
-        while gate >= 0:
-            step = nodes[gate].step
-            if isinstance(step, LoopBody):
-                yield step
-            gate = nodes[gate].gate
 
     def _first_trips(self, loop: LoopBody) -> tuple[Mapping[Symbol, Dim], ...]:
         """The terms that symbols of the body stand for in either trip; other symbols are left out."""

@@ -15,7 +15,7 @@ from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.normal import maximum, minimum, substitute
 from absint.program.nodes import Node
 from absint.questions.explain.derived import BY_CALLEE, BY_DATA, Coordinate, count_of, numbers_of, why_open
-from absint.solution.analysed import Analysed
+from absint.solution.analysed import Analysed, once
 
 Cause = Literal["data", "no rule", "schema", "call", "branch", "loop", "declaration", "open"]
 """Why a number has no expression. `data`: the operator decides it by the elements of its inputs. `no rule`, `schema`:
@@ -65,12 +65,9 @@ class FreshSymbol:
         return f"{self.bounds}: {self.why}, {self.label}"
 
 
+@once
 def fresh_symbols(analysed: Analysed) -> tuple[FreshSymbol, ...]:
     """The fresh symbols of all values, in order of appearance; those that differ in bounds alone are one."""
-    return analysed.once(_fresh_symbols)
-
-
-def _fresh_symbols(analysed: Analysed) -> tuple[FreshSymbol, ...]:
     return tuple(_Finder(analysed).found())
 
 
@@ -203,10 +200,7 @@ class _Finder:
     def _in_reach(self, bounds: Iterable[Dim], node: int) -> list[Dim]:
         """The bounds over symbols that have a value wherever this node runs."""
         nodes = self._analysed.nodes
-        gates, at = {-1}, nodes[node].gate
-        while at >= 0:
-            gates.add(at)
-            at = nodes[at].gate
+        gates = {-1, *nodes.around(nodes[node].gate)}
         found = []
         for bound in bounds:
             places = [self._births.get(name) for name in (bound.free_symbols if isinstance(bound, Expr) else ())]

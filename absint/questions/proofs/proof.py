@@ -19,9 +19,9 @@ from absint.lattices.text.forms import RELATION, SECONDS, SIZES, Key, Object, ma
 from absint.lattices.text.naming import Names, Naming
 from absint.lattices.text.sheets import Line, Sheet, Table, so_many
 from absint.lattices.value import Tensor
+from absint.program.limits import checked
 from absint.program.nodes import Node
 from absint.program.steps import ABSENT
-from absint.questions.limits import checked
 from absint.questions.proofs.requirements import independent
 from absint.questions.proofs.text import Query
 from absint.solution.analysed import Analysed

@@ -15,14 +15,14 @@ from absint.lattices.logic.truth import NO
 from absint.lattices.terms.atoms import INTERNAL, SymbolKind
 from absint.lattices.terms.expr import Dim, Expr, Symbol, expr_of, symbol
 from absint.lattices.terms.shape_variables import ShapeVariable
-from absint.questions.limits import checked
+from absint.program.limits import checked
 from absint.questions.proofs.evidence import Evidence, Executions, chosen
 from absint.questions.proofs.proof import Given, Proof, Provers, ShownBy, Verdict, with_premises
 from absint.questions.proofs.text import Query
 from absint.questions.sizes.checking import Judge
 from absint.shapes.sizes import Assumption, listed
 from absint.shapes.summaries import State
-from absint.solution.analysed import Analysed
+from absint.solution.analysed import Analysed, once
 from absint.solution.constraints import all_names, recorded
 from absint.solver.constraints import Constraint, meets
 from absint.solver.prove import Decision, Prover, Stopwatch, legal_bindings
@@ -146,7 +146,7 @@ class _Question:
             found = reading.relation(query, divisors)
             self._unknown_rank = reading.undecided
         else:
-            found, self._unknown_rank = query.substitute(self.analysed.once(_internal)), ""
+            found, self._unknown_rank = query.substitute(_internal(self.analysed)), ""
         self._undivided = undivided(found, divisors) if divisors else TRUE
         return found
 
@@ -294,6 +294,7 @@ class _Question:
                 yield sizes
 
 
+@once
 def _internal(analysed: Analysed) -> Mapping[Symbol, Dim]:
     """Printed symbols -> internal ones."""
     shown = all_names(analysed)

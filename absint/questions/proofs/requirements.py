@@ -10,7 +10,7 @@ from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import FALSE, TRUE, Comparison, Relation, disjunction, is_plain, negation
 from absint.lattices.logic.solving import congruence_of
 from absint.lattices.logic.truth import YES
-from absint.solution.analysed import Analysed
+from absint.solution.analysed import Analysed, once
 
 if TYPE_CHECKING:
     from absint.solver.constraints import Constraint
@@ -125,12 +125,11 @@ _MOST_PREMISES: Final = 64
 """With more premises than this, those that others imply are kept."""
 
 
+@once
 def all_premises(analysed: Analysed) -> tuple[Constraint, ...]:
     """The numeric premises of all nodes, without those that others plainly imply; none of an unsound policy."""
-    return analysed.once(_all_premises) if analysed.policy.sound else ()
-
-
-def _all_premises(analysed: Analysed) -> tuple[Constraint, ...]:
+    if not analysed.policy.sound:
+        return ()
     summaries = chain.from_iterable(round_.analysis.applied.values() for round_ in analysed.rounds.rounds)
     if not any(statement.role == "assumed" for summary in summaries for statement in summary.statements):
         return ()

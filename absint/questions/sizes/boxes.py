@@ -15,8 +15,7 @@ from absint.lattices.limits import LONG, DeadlineError, Limits, within
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import FALSE, TRUE, Relation, ge, le, negation
 from absint.lattices.terms.expr import MAX_DIM
-from absint.program.limits import LIMITED
-from absint.questions.limits import checked
+from absint.program.limits import LIMITED, checked
 from absint.questions.sizes.checking import broken_requirement, check, may_refuse
 from absint.questions.sizes.outcomes import Failure, Outcome, RangeCheck
 from absint.shapes.sizes import Sizes, given

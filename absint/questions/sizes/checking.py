@@ -114,10 +114,7 @@ def _sources(analysed: Analysed, advice: Advice, node: int) -> str:
     through sizes.
     """
     nodes = analysed.nodes
-    by, gate = [], nodes[node].gate
-    while gate >= 0:
-        by += [advice.unreached[gate]] if gate in advice.unreached else []
-        gate = nodes[gate].gate
+    by = [advice.unreached[gate] for gate in nodes.around(nodes[node].gate) if gate in advice.unreached]
     by = by or [advice.sources[operand] for operand in nodes[node].operands if operand in advice.sources]
     told = (*advice.sources.values(), *advice.unreached.values(), *(finding.by for finding in advice.findings))
     return ", ".join(sorted({name for names in by or told for name in names}))

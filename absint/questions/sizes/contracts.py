@@ -22,7 +22,7 @@ from absint.lattices.text.documents import Document
 from absint.lattices.text.escapes import excerpt, format_sizes
 from absint.lattices.text.forms import SIZES, Key, many
 from absint.lattices.value import Tensor
-from absint.questions.limits import checked
+from absint.program.limits import checked
 from absint.questions.sizes.boxes import stated_within
 from absint.questions.sizes.nearest import LegalSizes, SizeRange
 from absint.shapes.sizes import known_names

@@ -12,8 +12,7 @@ from absint.lattices.logic.relation import FALSE, Relation, eq, ge, gt, lt
 from absint.lattices.logic.truth import YES
 from absint.lattices.terms.expr import MAX_DIM, Expr
 from absint.lattices.terms.interval import ANY, Congruence
-from absint.program.limits import LIMITED
-from absint.questions.limits import checked
+from absint.program.limits import LIMITED, checked
 from absint.questions.sizes.checking import Judge, sizes_of
 from absint.questions.sizes.neighbours import Alone, Nearest, Neighbour
 from absint.questions.sizes.outcomes import Outcome
@@ -42,11 +41,6 @@ def nearest(analysed: Analysed, sizes: Sizes, limits: Limits | None = None) -> N
     given = sizes_of(analysed, sizes)
     with within(limits.seconds):
         return _Answer(LegalSizes(analysed, given, limits), given).found()
-
-
-def nearest_line(analysed: Analysed, sizes: Sizes, seconds: float = SECONDS) -> str:
-    """One line for a message that refuses sizes: the nearest legal ones, and how to reach them by one symbol."""
-    return nearest(analysed, sizes, Limits(seconds)).line
 
 
 class SizeRange(NamedTuple):

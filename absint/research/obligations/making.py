@@ -74,7 +74,7 @@ class _Making:
                 yield self._gap(f"a requirement that it does not know: {statement.reason}")
                 continue
             script = self._script([self.legal])
-            script.commands(f"(assert (not {script.script.relation(statement.relation)}))")
+            script.command(f"(assert (not {script.relation(statement.relation)}))")
             yield self._made("necessary", f"{statement.relation}: {statement.reason}", script)
         yield from self._sufficient(self._premises())
 
@@ -157,14 +157,14 @@ class _Making:
         for number, (element, wanted) in enumerate(zip(found, specified or (), strict=bool(specified))):
             script = self._script([self.legal])
             if isinstance(element, Expr) and isinstance(wanted, Term):
-                text = script.script.dim(element)
+                text = script.dim(element)
             elif isinstance(element, Real) and isinstance(wanted, Term):
-                text, wanted = script.script.dim(element.num), wanted * element.den
+                text, wanted = script.dim(element.num), wanted * element.den
             elif isinstance(element, Relation) and element is not UNKNOWN_RELATION and isinstance(wanted, Formula):
-                text = script.script.relation(element)
+                text = script.relation(element)
             else:
                 continue
-            script.commands(f"(assert (not (= {text} {wanted.smtlib()})))")
+            script.command(f"(assert (not (= {text} {wanted.smtlib()})))")
             yield self._made("content", f"output {place}, element {number} is {element}", script)
 
     def _size(self, where: str, defined: Defined, dim: Dim) -> Iterator[Obligation | Gap]:
@@ -172,16 +172,16 @@ class _Making:
             yield self._gap(f"{where} is unknown")
             return
         script = self._script([self.legal])
-        script.commands(f"(define-fun |the size| () Int {script.script.dim(dim)})")
+        script.command(f"(define-fun |the size| () Int {script.dim(dim)})")
         size = variable("|the size|")
         wrong = negated(both(defined.condition(size), size >= defined.least))
-        script.commands(f"(assert {wrong.smtlib()})")
+        script.command(f"(assert {wrong.smtlib()})")
         yield self._made("exact", f"{where} is {dim}", script)
         one, other = variable("|one size|"), variable("|other size|")
         twice = self._script([self.legal], "(declare-const |one size| Int)", "(declare-const |other size| Int)")
         for each in (one, other):
-            twice.commands(f"(assert {both(defined.condition(each), each >= defined.least).smtlib()})")
-        twice.commands(f"(assert {negated(equal(one, other)).smtlib()})")
+            twice.command(f"(assert {both(defined.condition(each), each >= defined.least).smtlib()})")
+        twice.command(f"(assert {negated(equal(one, other)).smtlib()})")
         yield self._made("unique", f"{where} is one size", twice)
 
     def _sufficient(self, required: Sequence[Relation]) -> Iterator[Obligation | Gap]:
@@ -196,12 +196,12 @@ class _Making:
     def _entailed(self, required: Sequence[Relation], clause: Clause) -> Iterator[Obligation | Gap]:
         script = self._script([])
         for relation in required:
-            script.commands(f"(assert {script.script.relation(relation)})")
+            script.add(relation)
         premises = script.text if self.meaning.outputs else ""
-        script.commands(f"(assert {negated(clause.strict if self.semantics == ONNX else clause.formula).smtlib()})")
+        script.command(f"(assert {negated(clause.strict if self.semantics == ONNX else clause.formula).smtlib()})")
         yield self._made("sufficient", f"the requirements imply: {clause.reason}", script, premises)
 
-    def _made(self, kind: Kind, claim: str, script: _Script, premises: str | None = None) -> Obligation:
+    def _made(self, kind: Kind, claim: str, script: Script, premises: str | None = None) -> Obligation:
         if premises is None:
             premises = "" if kind == "rejected" else self._script([self.legal]).text
         return Obligation(self.operator, self.version, str(self.instance), kind, claim, script.text, premises)
@@ -209,29 +209,13 @@ class _Making:
     def _gap(self, reason: str) -> Gap:
         return Gap(self.operator, self.version, str(self.instance), reason)
 
-    def _script(self, formulas: Sequence[Formula], *declarations: str) -> _Script:
-        script = _Script(self.instance)
-        script.commands(*declarations, *[f"(assert {formula.smtlib()})" for formula in formulas])
+    def _script(self, formulas: Sequence[Formula], *declarations: str) -> Script:
+        """Over sizes, each from 0 to the greatest that ONNX's tools can hold, and over elements of any sign."""
+        script = Script()
+        for name in self.instance.variables:
+            script.variable(_symbol(name, self.instance.signed))
+        script.command(*declarations, *[f"(assert {formula.smtlib()})" for formula in formulas])
         return script
-
-
-class _Script:
-    """A script over the sizes of an instance: each from 0 to the greatest that ONNX's tools can hold; and over elements
-    of any sign.
-    """
-
-    def __init__(self, instance: Instance) -> None:
-        self.script = Script()
-        self._commands: list[str] = []
-        for name in instance.variables:
-            self.script.variable(_symbol(name, instance.signed))
-
-    def commands(self, *commands: str) -> None:
-        self._commands += commands
-
-    @property
-    def text(self) -> str:
-        return "\n".join([self.script.text, *self._commands])
 
 
 def applied(rule: Rule, operator: str, version: int, instance: Instance, semantics: Semantics = EITHER) -> Applied:
@@ -355,20 +339,6 @@ def obligations_of(
         for view in instance.views:
             found = obligations(rule, spec, operator, version, view, chosen)
             yield from (item for item in found if view.shown in ("elements", "fills") or isinstance(item, Obligation))
-
-
-def record(
-    table: Table,
-    domain: str,
-    operator: str,
-    version: int,
-    decide: Decide,
-    semantics: Semantics = EITHER,
-) -> Record:
-    """The obligations, decided."""
-    return recorded(
-        domain, operator, version, list(obligations_of(table, domain, operator, version, semantics)), decide
-    )
 
 
 def recorded(

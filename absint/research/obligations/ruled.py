@@ -9,7 +9,7 @@ from absint.errors import UsageError
 from absint.lattices.text.nearest import bounded, did_you_mean
 from absint.model.schemas import since
 from absint.program.steps import LOWERED
-from absint.research.obligations.making import Record, record
+from absint.research.obligations.making import Record, obligations_of, recorded
 from absint.research.obligations.solving import Decide
 from absint.research.specification.specs import specification
 from absint.transfer.semantics import EITHER, Semantics
@@ -47,8 +47,8 @@ def ruled(table: Table, names: Sequence[str] = ()) -> list[Ruled]:
 
 def prove(table: Table, operator: Ruled, decide: Decide, semantics: Semantics = EITHER) -> tuple[Record, ...]:
     """The record of each specified version, the oldest first."""
-    place = (operator.domain, operator.operator)
-    return tuple(record(table, *place, version, decide, semantics) for version in operator.specified)
+    places = [(operator.domain, operator.operator, version) for version in operator.specified]
+    return tuple(recorded(*place, list(obligations_of(table, *place, semantics)), decide) for place in places)
 
 
 def _named(name: str, known: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:

@@ -94,13 +94,6 @@ def by_z3(obligation: Obligation, backend: Backend, seconds: float = 10) -> Deci
     return Decision(obligation, "z3", _VERDICTS.get(answer.verdict, "undecided"), answer.seconds, sizes)
 
 
-def is_vacuous(obligation: Obligation, backend: Backend, seconds: float = 10) -> bool:
-    """The premises of the claim cannot hold, so it claims nothing."""
-    if not obligation.premises:
-        return False
-    return backend.check(obligation.premises, rlimit=RLIMIT, seconds=seconds, core=False).verdict == "unsat"
-
-
 def by_cvc5(obligation: Obligation, seconds: float = 10) -> Decision:
     """cvc5's verdict: on all integers, which proves the same of sizes, else on sizes.
 

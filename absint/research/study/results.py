@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from math import isfinite
 from pathlib import Path
-from typing import IO, Any, Final, Literal, NamedTuple, TypedDict, cast, get_args
+from typing import IO, Any, Final, Literal, TypedDict, cast, get_args
 
 from absint.errors import UsageError
-from absint.research.study.tasks import Task
+from absint.research.study.tasks import Pair, Task
 from absint.runs.pool import Done
 
 Outcome = Literal["judged", "tool failed", "unreadable", "error", "timed out", "died"]
@@ -23,13 +23,6 @@ LOST: Final = ("error", "timed out", "died")
 """Outcomes of pairs without a result; another run may give one."""
 
 FILE: Final = "results.jsonl"
-
-
-class Key(NamedTuple):
-    """The pair of a record."""
-
-    model: str
-    source: str
 
 
 class Refutation(TypedDict):
@@ -80,8 +73,8 @@ class Record:
     """Nodes that refuted claims come from."""
 
     @property
-    def key(self) -> Key:
-        return Key(self.model, self.source)
+    def key(self) -> Pair:
+        return Pair(self.model, self.source)
 
     @property
     def is_lost(self) -> bool:
@@ -136,7 +129,7 @@ class Store:
 
     def of(self, task: Task) -> Record | None:
         """The result for a pair, if there is one for this model file and these versions."""
-        found = self._known.get(Key(task.model, str(task.source)))
+        found = self._known.get(task.key)
         return found if found is not None and found.answers(task) else None
 
     def add(self, found: Record) -> None:

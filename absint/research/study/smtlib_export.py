@@ -24,7 +24,7 @@ from absint.model.writing import write_file
 from absint.research.study.queries import PERFORM, Status
 from absint.research.study.solvers import Checked
 from absint.research.study.study import SECONDS, Progress
-from absint.research.study.tasks import Task, pairs, read_sources
+from absint.research.study.tasks import Pair, Task, pairs, read_sources
 from absint.runs.distributed import finished
 from absint.runs.pool import Done, Json
 from absint.version import VERSION
@@ -84,13 +84,13 @@ def export(
     Raises UsageError as `study` does.
     """
     groups = pairs(folder, read_sources(sources), seconds=seconds)
-    order = {(task.model, str(task.source)): place for place, task in enumerate(t for g in groups for t in g)}
-    found: dict[tuple[str, str], tuple[Task, Done]] = {}
+    order = [task.key for group in groups for task in group]
+    found: dict[Pair, tuple[Task, Done]] = {}
     jobs_of = [[task.to_job() for task in group] for group in groups]
     with closing(finished(jobs_of, perform, jobs, scheduler)) as results:
         for job, done in results:
             task = Task.from_job(job)
-            found[task.model, str(task.source)] = task, done
+            found[task.key] = task, done
             if progress is not None:
                 progress(len(found), len(order), f"{task.model}, {task.source}")
     return _gathered([found[key] for key in order])

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from absint.research.study.results import Key, Record, Store, record
+from absint.research.study.results import Record, Store, record
 from absint.research.study.tables import Row, rows
-from absint.research.study.tasks import PERFORM, Task, pairs, read_sources
+from absint.research.study.tasks import PERFORM, Pair, Task, pairs, read_sources
 from absint.runs.distributed import finished
 
 SECONDS: Final = 120.0
@@ -72,15 +72,13 @@ def study(
     """
     groups = pairs(folder, read_sources(sources), seconds=seconds, confirm=confirm, at_least=at_least)
     with closing(Store(Path(out))) if out is not None else nullcontext() as store:
-        tasks = {Key(task.model, str(task.source)): task for group in groups for task in group}
-        found: dict[Key, Record] = {}
+        tasks = {task.key: task for group in groups for task in group}
+        found: dict[Pair, Record] = {}
         if store is not None:
             known = {key: old for key, task in tasks.items() if (old := store.of(task)) is not None}
             found = {key: old for key, old in known.items() if not (retry and old.is_lost)}
         reused = len(found)
-        missing = [
-            [task.to_job() for task in group if Key(task.model, str(task.source)) not in found] for group in groups
-        ]
+        missing = [[task.to_job() for task in group if task.key not in found] for group in groups]
         if progress is not None:
             progress(reused, len(tasks), "")
         with closing(finished(missing, perform, jobs, scheduler)) as results:

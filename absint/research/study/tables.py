@@ -55,22 +55,15 @@ def rows(records: Iterable[Record]) -> list[Row]:
 
 
 def _row(source: str, found: Sequence[Record]) -> Row:
+    counted = ("dims", "resolved", "claimed", "proved", "refuted", "confirmed", "causes", "failed", "solver_calls")
     return Row(
         source,
         found[0].kind,
         len(found),
-        sum(r.dims for r in found),
-        sum(r.resolved for r in found),
-        sum(r.claimed for r in found),
-        sum(r.proved for r in found),
-        sum(r.refuted for r in found),
-        sum(r.confirmed for r in found),
-        sum(r.causes for r in found),
-        sum(r.not_entailed + r.unproved for r in found),
-        sum(r.failed for r in found),
-        sum(r.solver_calls for r in found),
-        round(sum(r.tool_seconds for r in found), 3),
-        round(sum(max(r.seconds - r.tool_seconds, 0.0) for r in found), 3),
+        **{name: sum(getattr(r, name) for r in found) for name in counted},
+        open=sum(r.not_entailed + r.unproved for r in found),
+        seconds=round(sum(r.tool_seconds for r in found), 3),
+        judging=round(sum(max(r.seconds - r.tool_seconds, 0.0) for r in found), 3),
     )
 
 

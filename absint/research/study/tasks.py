@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast
 
 import numpy as np
 
@@ -165,6 +165,13 @@ _PROVING: Final = 0.25
 """Parts of a pair's time that the tool and the solver may take; the rest is for the analysis and for runs."""
 
 
+class Pair(NamedTuple):
+    """A pair by names."""
+
+    model: str
+    source: str
+
+
 @dataclass(frozen=True)
 class Task:
     """A model and a source. A result for it is valid as long as no field has changed."""
@@ -184,6 +191,10 @@ class Task:
     """Known runs of the model."""
     at_least: int = 0
     """Every size of the inputs is assumed to be at least this."""
+
+    @property
+    def key(self) -> Pair:
+        return Pair(self.model, str(self.source))
 
     def to_job(self) -> Job:
         """As a JSON object."""

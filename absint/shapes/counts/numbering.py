@@ -19,7 +19,7 @@ from absint.lattices.value import Tensor, Value
 from absint.program.graph import Program
 from absint.program.nodes import Operation
 from absint.program.steps import ABSENT, Operand
-from absint.shapes.summaries import State
+from absint.shapes.summaries import State, value_in
 from absint.transfer.traits import KNOWN_DOMAINS, RANDOM
 
 _ABSENT: Final = -1
@@ -46,14 +46,9 @@ class Numbering:
             self.first.append(operand)
         return found
 
-    def value(self, operand: Operand) -> Value | None:
-        """What is known of a value."""
-        state = self._states[operand[0]] if operand[0] >= 0 else ()
-        return state[operand[1]] if operand[1] < len(state) else None
-
     def tensor(self, number: int) -> Tensor | None:
         """What is known of the first tensor of a number."""
-        value = self.value(self.first[number]) if number >= 0 else None
+        value = value_in(self._states, self.first[number]) if number >= 0 else None
         return value if isinstance(value, Tensor) else None
 
     def operation(self, number: int) -> Operation | None:

@@ -96,7 +96,7 @@ class _Relations:
         for node in self._telling():
             gates[self._nodes.places[node][1]].append(node)
         for gate in gates:
-            inside = sorted(node for g in self._around(gate) for node in gates.get(g, ()))
+            inside = sorted(node for g in (*self._nodes.around(gate), -1) for node in gates.get(g, ()))
             yield from self._alike(gate, inside)
             yield from self._counted(gate, inside)
 
@@ -111,13 +111,6 @@ class _Relations:
         for nodes in alike.values():
             if len(nodes) > 1 and len({id(self._states[node]) for node in nodes}) > 1:
                 yield from nodes
-
-    def _around(self, gate: int) -> list[int]:
-        """The gate and those around it; -1 is that of the main graph."""
-        found = [gate]
-        while found[-1] >= 0:
-            found.append(self._nodes.places[found[-1]][1])
-        return found
 
     def _related(self, gate: int, relation: Relation, nodes: frozenset[int], reason: str) -> Iterator[Related]:
         """The relation at the last of the nodes of this body; nothing if it says nothing, or is of bodies around it."""

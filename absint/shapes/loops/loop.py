@@ -30,7 +30,7 @@ from absint.shapes.loops.invariants import visited
 from absint.shapes.loops.monotone import growth, monotone
 from absint.shapes.loops.trip_counts import is_by_data, never_runs, trips_of
 from absint.shapes.loops.unrolling import Unrolled, counter, going, is_vague, rank_of, unrolled
-from absint.shapes.loops.zero_trip_ranks import agree, inferred
+from absint.shapes.loops.zero_trip_ranks import is_inferred
 from absint.shapes.loops.zero_trip_sizes import Inference
 from absint.shapes.summaries import State
 from absint.transfer.stated import Statement
@@ -167,8 +167,7 @@ def _has_rank(run: Interpretation, operand: Operand, states: Sequence[State], de
     """A scan output has the rank that the body gives it, after zero trips too."""
     if declared is not None:
         return declared == rank_of(run.operand(operand, states) or TOP)
-    alike = inferred(run.nodes, operand)
-    return alike is not None and agree(alike, lambda other: run.operand(other, states))
+    return is_inferred(run.nodes, operand, lambda other: run.operand(other, states))
 
 
 def _of_no_trip(declared: Value) -> Value:

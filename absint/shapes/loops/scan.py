@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Final
 
 from absint.lattices.logic.facts import Facts
@@ -21,7 +22,7 @@ from absint.shapes.loops.body import CERTAIN, BodySymbols, slices_may_differ, st
 from absint.shapes.loops.conditions import premises
 from absint.shapes.loops.invariants import visited
 from absint.shapes.loops.monotone import growth, monotone
-from absint.shapes.loops.zero_trip_ranks import agree, inferred
+from absint.shapes.loops.zero_trip_ranks import is_inferred
 from absint.shapes.summaries import State
 from absint.transfer.semantics import EITHER, ONNX, RUNTIME
 from absint.transfer.stated import Statement
@@ -172,7 +173,7 @@ def _runtime_failures(
     sources: Sequence[Operand],
 ) -> Iterator[str]:
     """The reasons why onnxruntime may fail, most of them about what the body declares."""
-    inside, results = states[step.head], (*parts.backs, *parts.slices)
+    inside, results, known = states[step.head], (*parts.backs, *parts.slices), partial(run.operand, states=states)
     moves = not step.settings.batched and run.program.semantics != ONNX
     if moves and _moves_empty(run.facts_at(item.gate), step.settings, parts):
         yield "onnxruntime may end the process where it moves an axis of an empty tensor"
@@ -182,7 +183,7 @@ def _runtime_failures(
         yield "a body must declare the ranks that its inputs have"
     declared = list(zip(step.of_results, results, sources, strict=True))
     if not all(
-        _is_ranked(stated, value) if _states_rank(stated) else _is_inferred(run, states, source)
+        _is_ranked(stated, value) if _states_rank(stated) else is_inferred(run.nodes, source, known)
         for stated, value, source in declared
     ):
         yield "onnxruntime must know the ranks of the body's outputs before it runs"
@@ -229,11 +230,6 @@ def _problem(s: ScanSettings, parts: ScanParts[Value | None], statements: Sequen
         if rank is not None and not -rank - 1 <= axis <= rank:
             return f"scan output axis {axis} is out of range for rank {rank + 1}"
     return None
-
-
-def _is_inferred(run: Interpretation, states: Sequence[State], operand: Operand) -> bool:
-    alike = inferred(run.nodes, operand)
-    return alike is not None and agree(alike, lambda one: run.operand(one, states))
 
 
 def _states_rank(declared: Value) -> bool:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from absint.lattices.contents import element_symbols
-from absint.lattices.records import NamedTuple
 from absint.lattices.value import Tensor, Value
 from absint.program.lowering_control import origin
 from absint.program.nodes import Node, Operation
@@ -55,21 +54,11 @@ SINCE: Final = {"GreaterOrEqual": 16, "LessOrEqual": 16}
 """The same from this version on; before it, onnxruntime infers nothing for the function that defines the operator."""
 
 
-class Alike(NamedTuple):
-    """A value and the rank that it must have for type inference to be right: that of another value, or a declared
-    one.
+def is_inferred(nodes: Sequence[Node], operand: Operand, value: Callable[[Operand], Value | None]) -> bool:
+    """Type inference finds a rank for the operand, and the values in its way have the ranks that it takes for granted.
+
+    It passes no shape from one trip to the next, so what a loop carries has no rank of its own.
     """
-
-    value: Operand
-    rank: Operand | int
-
-
-def inferred(nodes: Sequence[Node], operand: Operand) -> tuple[Alike, ...] | None:
-    """The inputs that must have one rank for it to be inferred; None if it is not inferred in any case.
-
-    Type inference passes no shape from one trip to the next, so what a loop carries has no rank of its own.
-    """
-    alike: list[Alike] = []
     stack, seen = [operand], {ABSENT}
     while stack:
         source = origin(nodes, stack.pop())
@@ -79,28 +68,20 @@ def inferred(nodes: Sequence[Node], operand: Operand) -> tuple[Alike, ...] | Non
         node = nodes[source[0]]
         if node.value is not None:
             if not isinstance(node.value, Tensor) or node.value.shape.rank is None:
-                return None
+                return False
         elif isinstance(node.step, LoopHead):
             declared = node.step.ranks[source[1]]
-            if declared is None:
-                return None
-            alike.append(Alike(source, declared))
+            if declared is None or _rank(value(source)) != declared:
+                return False
         elif isinstance(node.step, IfJoin):
-            then, other = (branch[source[1]] for branch in IfJoin.branches(node.operands))
-            alike.append(Alike(then, other))  # the runtime infers no rank from branches that differ in it
-            stack += (then, other)
+            branches = [branch[source[1]] for branch in IfJoin.branches(node.operands)]
+            ranks = {_rank(value(branch)) for branch in branches}
+            if len(ranks) > 1 or None in ranks:  # the runtime infers no rank from branches that differ in it
+                return False
+            stack += branches
         elif isinstance(node.step, ScanHead) or _is_enough(nodes, node):
             stack.extend(node.operands)
         else:
-            return None
-    return tuple(alike)
-
-
-def agree(alike: Sequence[Alike], value: Callable[[Operand], Value | None]) -> bool:
-    """Every value has the rank that it must have."""
-    for one in alike:
-        rank = one.rank if isinstance(one.rank, int) else _rank(value(one.rank))
-        if rank is None or _rank(value(one.value)) != rank:
             return False
     return True
 

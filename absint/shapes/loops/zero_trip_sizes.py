@@ -262,14 +262,11 @@ def _reshaped(op: Op, whole: Tensor | None) -> Tensor | None:
         return None
     counted = [_constant(size) for axis, size in enumerate(data) if axis not in copied]
     fixed = prod(size for size in target if size > 0)
-    if None in counted:
-        return Tensor(whole.dtype, Shape([None if t == -1 else d for t, d in zip(target, whole.shape, strict=True)]))
     count = prod(size for size in counted if size is not None)
-    if not fixed or count % fixed:
+    if None not in counted and (not fixed or count % fixed):
         return None
-    return Tensor(
-        whole.dtype, Shape([const(count // fixed) if t == -1 else d for t, d in zip(target, whole.shape, strict=True)])
-    )
+    rest = None if None in counted else const(count // fixed)
+    return Tensor(whole.dtype, Shape([rest if t == -1 else d for t, d in zip(target, whole.shape, strict=True)]))
 
 
 def _counted(op: Op, numbers: Tensor | None) -> Tensor | None:

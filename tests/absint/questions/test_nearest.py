@@ -20,7 +20,7 @@ from absint.cli import run
 from absint.lattices.limits import Limits
 from absint.questions.sizes import checking, nearest as room
 from absint.questions.sizes.checking import check
-from absint.questions.sizes.nearest import nearest_line
+from absint.questions.sizes.nearest import nearest
 from absint.questions.sizes.neighbours import Alone, Nearest, Neighbour
 from absint.questions.sizes.outcomes import Check, Outcome
 from absint.result import Result
@@ -154,7 +154,7 @@ def legal_sizes(result: Result, most: int) -> frozenset[tuple[int, ...]]:
     ],
 )  # fmt: skip
 def test_one_line(name: str, sizes: dict[str, int], line: str) -> None:
-    assert nearest_line(analysed(name), sizes) == line
+    assert nearest(analysed(name), sizes).line == line
 
 
 def test_text_and_json() -> None:
@@ -275,7 +275,7 @@ def test_bad_sizes() -> None:
     with pytest.raises(absint.UsageError, match="no input has a symbol 'w'; the input symbols are: H, W"):
         analysed("halved").nearest({"H": 3, "w": 3})
     with pytest.raises(absint.UsageError, match="a size cannot be negative"):
-        nearest_line(analysed("halved"), {"H": -3, "W": 3})
+        nearest(analysed("halved"), {"H": -3, "W": 3})
     with pytest.raises(absint.UsageError, match="rlimit"):
         room.nearest(analysed("halved"), {"H": 3, "W": 3}, Limits(rlimit=-1))
 
