@@ -155,7 +155,7 @@ def _candidates(found: Found, may_vary: MayVary) -> Iterator[_Candidate]:
             elif item.operation is not None and run.is_constant(producer) and operand not in _lists(item.operator):
                 last = len(value.shape) - 1 if item.operator in _TUPLES and operand == 1 else None
                 for axis, dim in enumerate(value.shape):
-                    names = [symbol(name) for name, size in run.resizing.sizes.items() if dim is const(size)]
+                    names = [one for one in run.resizing.symbols.values() if dim is run.resizing.old(one)]
                     if names and axis != last and may_vary(producer, axis):
                         yield _Candidate(node, operand, axis, True, names)
 
@@ -168,8 +168,8 @@ def _lists(operator: str) -> Sequence[int]:
 
 def _sizes(resizing: Resizing, number: int) -> Iterator[Expr]:
     """The sizes that a number may stand for: an old size, a multiple, its half, one more, or the product of two."""
-    sizes = {symbol(name): size for name, size in resizing.sizes.items() if size > 0}
-    yield from (symbol(name) for name, size in resizing.sizes.items() if size == number)
+    sizes = {one: resizing.sizes[name] for name, one in resizing.symbols.items() if resizing.sizes[name] > 0}
+    yield from (one for name, one in resizing.symbols.items() if resizing.sizes[name] == number)
     made: list[Dim] = [one + 1 for one, size in sizes.items() if number == size + 1]
     made += [mul(const(number // size), one) for one, size in sizes.items() if number > size and number % size == 0]
     made += [floordiv(one, 2) for one, size in sizes.items() if number > 0 and size == 2 * number]
@@ -264,7 +264,8 @@ class _Trying:
         tried = find(
             self._analysed, run.inputs, run.resizing, run.chosen, self._may_vary, trials, found.requirements, decided
         )
-        failing = {
+        failing = tried.resized - found.resized if self._keeps_shapes(tried) else set[int]()
+        failing |= {
             c.origin.node for c, fixed in tried.left
             if (c.origin.node, c.formula) not in found.requirements and fixed is not None
             and fixed.reason not in UNSURE and not run.resizing.has_room(c.formula)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from heapq import heappop, heappush
 from typing import Final, Protocol
 
@@ -14,7 +15,7 @@ from absint.jobs.dynamizing.searching import MayVary, Search
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import Expr
-from absint.lattices.value import Value
+from absint.lattices.value import Tensor, Value
 from absint.program.limits import CHECK
 from absint.program.steps import LoopHead
 from absint.shapes.interpretation import Budget
@@ -29,6 +30,8 @@ MAX_ROUNDS: Final = 1000
 Failures = tuple[int, int]
 Decisions = Mapping[tuple[int, int], Decided]
 HOPELESS: Final = Fixed(-1, GIVEN_UP)
+_PARAMETERS: Final = ("BatchNormalization", "Conv", "ConvTranspose", "GroupNormalization", "InstanceNormalization")
+"""Operators whose operands, but the first, have numbers of channels, filters or groups for their first two sizes."""
 _MOST_STARTS: Final = 12
 """Sizes and trips of one loop that are tried together."""
 MAX_TRIALS: Final = 20_000
@@ -64,13 +67,29 @@ class Found:
             fixed for c, fixed in self.left
             if (before is None or c.origin.node < before) and (c.origin.node, c.formula) not in known
         ]  # fmt: skip
-        is_explained = any(fixed is not None and fixed.node >= 0 for fixed in new)
+        resized = any(node not in by.resized and (before is None or node < before) for node in self.resized)
+        is_explained = resized or any(fixed is not None and fixed.node >= 0 for fixed in new)
         return is_explained and self.failures(before) > by.failures()
+
+    @cached_property
+    def resized(self) -> frozenset[int]:
+        """The nodes of which a parameter is resized: numbers of channels, filters and groups are the model's own, and a
+        reading that makes them a function of a size of the inputs is refuted by one that does not.
+        """
+        found = set[int]()
+        for node, item in enumerate(self.run.nodes):
+            if item.operator in _PARAMETERS and item.operation is not None and self.states[node]:
+                for value in self.run.seen(node, self.states)[1][1:]:
+                    dims = value.shape.dims[:2] if isinstance(value, Tensor) and not value.shape.is_top else ()
+                    if any(map(self.run.resizing.varies, dims)):
+                        found.add(node)
+        return frozenset(found)
 
     def failures(self, before: int | None = None) -> Failures:
         """How many requirements are left before some node: those that only the old sizes meet, and all."""
         left = [c.formula for c, _ in self.left if before is None or c.origin.node < before]
-        return sum(map(self.run.resizing.bakes, left)), len(left)
+        resized = sum(before is None or node < before for node in self.resized)
+        return resized + sum(map(self.run.resizing.bakes, left)), resized + len(left)
 
 
 def find(
@@ -212,8 +231,8 @@ _MOST_RUNS: Final = 512
 _MOST_NODES: Final = 60_000
 """Analyses of the model for all combinations, and nodes in them."""
 _MOST_LEAVES: Final = 16
-_MOST_TRIALS: Final = 2 * MAX_TRIALS
-"""Applications of rules in all searches."""
+_MOST_TRIALS, _MOST_BESIDE = 2 * MAX_TRIALS, MAX_TRIALS // 8
+"""Applications of rules in all searches, and in that of a combination beside the first."""
 
 
 class Judge(Protocol):
@@ -296,7 +315,7 @@ class _Tree:
 
     def find(self, chosen: Mapping[object, Choice]) -> Found:
         """The decisions under a choice of readings. What the first choice could not explain is not sought again."""
-        mine = Budget(min(MAX_TRIALS, self._trials.left))
+        mine = Budget(min(MAX_TRIALS if self._first is None else _MOST_BESIDE, self._trials.left))
         before = mine.left
         known = self._first.requirements if self._first is not None else ()
         found = find(*self._model, chosen, self._may_vary, mine, known)
