@@ -19,7 +19,7 @@ from absint.jobs.dynamizing.repairing import numbers_of
 from absint.jobs.dynamizing.resizing import UNSURE, Change, Resizing
 from absint.jobs.dynamizing.searching import LISTS, MayVary
 from absint.lattices.terms.division import floordiv
-from absint.lattices.terms.expr import ONE_EXPR, Dim, Expr, Symbol, const, mul, sole_atom, symbol
+from absint.lattices.terms.expr import ONE_EXPR, Dim, Expr, Symbol, const, mul, sole_atom
 from absint.lattices.value import Tensor, Value
 from absint.program.steps import LoopHead, Operand
 from absint.questions.proofs.proof import upstream
@@ -264,7 +264,7 @@ class _Trying:
         tried = find(
             self._analysed, run.inputs, run.resizing, run.chosen, self._may_vary, trials, found.requirements, decided
         )
-        failing = tried.resized - found.resized if self._keeps_shapes(tried) else set[int]()
+        failing = set(tried.resized - found.resized if self._keeps_shapes(tried) else ())
         failing |= {
             c.origin.node for c, fixed in tried.left
             if (c.origin.node, c.formula) not in found.requirements and fixed is not None

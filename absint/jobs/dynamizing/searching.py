@@ -35,7 +35,7 @@ from absint.jobs.dynamizing.resizing import (
     Fixed,
 )  # fmt: skip
 from absint.lattices.logic.relation import eq
-from absint.lattices.terms.expr import Dim, Expr, symbol
+from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.value import Tensor
 from absint.program.nodes import Operation
 from absint.program.steps import IfJoin, LoopExit, LoopHead, Operand, ScanHead, Step
