@@ -19,7 +19,7 @@ from absint.jobs.dynamizing.repairing import numbers_of
 from absint.jobs.dynamizing.resizing import UNSURE, Change, Resizing
 from absint.jobs.dynamizing.searching import LISTS, MayVary
 from absint.lattices.terms.division import floordiv
-from absint.lattices.terms.expr import ONE_EXPR, Dim, Expr, Symbol, const, mul, sole_atom
+from absint.lattices.terms.expr import ONE_EXPR, Dim, Expr, Symbol, const, mul, sole_atom, symbol
 from absint.lattices.value import Tensor, Value
 from absint.program.steps import LoopHead, Operand
 from absint.questions.proofs.proof import upstream
@@ -155,7 +155,7 @@ def _candidates(found: Found, may_vary: MayVary) -> Iterator[_Candidate]:
             elif item.operation is not None and run.is_constant(producer) and operand not in _lists(item.operator):
                 last = len(value.shape) - 1 if item.operator in _TUPLES and operand == 1 else None
                 for axis, dim in enumerate(value.shape):
-                    names = [one for one in run.resizing.symbols.values() if dim is run.resizing.old(one)]
+                    names = [symbol(name) for name, size in run.resizing.sizes.items() if dim is const(size)]
                     if names and axis != last and may_vary(producer, axis):
                         yield _Candidate(node, operand, axis, True, names)
 
@@ -168,8 +168,8 @@ def _lists(operator: str) -> Sequence[int]:
 
 def _sizes(resizing: Resizing, number: int) -> Iterator[Expr]:
     """The sizes that a number may stand for: an old size, a multiple, its half, one more, or the product of two."""
-    sizes = {one: resizing.sizes[name] for name, one in resizing.symbols.items() if resizing.sizes[name] > 0}
-    yield from (one for name, one in resizing.symbols.items() if resizing.sizes[name] == number)
+    sizes = {symbol(name): size for name, size in resizing.sizes.items() if size > 0}
+    yield from (symbol(name) for name, size in resizing.sizes.items() if size == number)
     made: list[Dim] = [one + 1 for one, size in sizes.items() if number == size + 1]
     made += [mul(const(number // size), one) for one, size in sizes.items() if number > size and number % size == 0]
     made += [floordiv(one, 2) for one, size in sizes.items() if number > 0 and size == 2 * number]

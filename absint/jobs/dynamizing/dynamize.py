@@ -18,7 +18,7 @@ from absint.jobs.dynamizing.coinciding import as_named
 from absint.jobs.dynamizing.finding import Found
 from absint.jobs.dynamizing.judging import Judging
 from absint.jobs.dynamizing.listing import Baked, Cause, baked, causes
-from absint.jobs.dynamizing.preparing import Axes, Request, prepared, refuse_overridable, saying_shapes
+from absint.jobs.dynamizing.preparing import Axes, Request, prepared, refuse_overridable, sized
 from absint.jobs.dynamizing.resizing import SEVERAL, Fixed, Resizing
 from absint.jobs.dynamizing.rewriting import Constants, Rewriter
 from absint.jobs.dynamizing.stacked import Compared
@@ -147,7 +147,7 @@ def dynamize(
             resizing = Resizing(request.sizes)
             settled = settle(static, request.inputs, resizing, constants.may_vary, judging)
         found = settled.found = as_named(static, settled.found, constants.may_vary, judging)
-        refuse_overridable(static, [*(item.node for _, item in found.left if item is not None), *saying_shapes(static)])
+        refuse_overridable(static, [*(item.node for _, item in found.left if item is not None), *sized(static)])
         kept, mended = rewritten(found, fix=False), rewritten(found, fix=True)
         before, after = variant(kept.model, {}), judging.copy(found)
         at_old_sizes = variant(mended.model, request.sizes)

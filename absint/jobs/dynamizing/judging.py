@@ -18,9 +18,8 @@ from collections.abc import Callable, Mapping
 
 from absint.jobs.dynamizing.finding import Found
 from absint.jobs.dynamizing.preparing import Axes, Request
-from absint.jobs.dynamizing.resizing import sized
 from absint.jobs.dynamizing.stacked import Compared, Stacking
-from absint.lattices.terms.expr import Expr, Symbol, const
+from absint.lattices.terms.expr import Expr, Symbol, const, symbol
 from absint.lattices.value import Tensor
 from absint.model.messages import GraphMessage, ValueInfoMessage
 from absint.questions.rows import OutputRows, proved
@@ -46,7 +45,6 @@ class Judging:
         self._declared = _declared(graph, request)
         self._analysed = analysed
         self._outputs = request.outputs
-        self._sizes = request.sizes
         self._promised = request.promised
         self._is_sole = len(request.sizes) == 1
         self._written = written
@@ -159,7 +157,7 @@ class Judging:
             node, index = self._analysed.operands[name]
             value = found.states[node][index]
             for axis, text in axes.items():
-                wanted = const(int(text)) if text.isdecimal() else sized(text, self._sizes[text])
+                wanted = const(int(text)) if text.isdecimal() else symbol(text)
                 dim = value.shape[axis] if isinstance(value, Tensor) and not value.shape.is_top else "of unknown size"
                 missing += [] if dim is wanted else [f"{name}[{axis}] is {dim}, not {text},"]
         return missing

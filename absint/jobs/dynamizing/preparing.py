@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from absint.errors import UsageError
-from absint.jobs.dynamizing.resizing import sized
 from absint.lattices.limits import Limits
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Dim, Expr, Symbol, symbol
@@ -103,7 +102,7 @@ def refuse_overridable(analysed: Analysed, nodes: Sequence[int]) -> None:
             )
 
 
-def saying_shapes(analysed: Analysed) -> list[int]:
+def sized(analysed: Analysed) -> list[int]:
     """The initialisers that are inputs too, and that say a shape among other things."""
     found = []
     for node in overridable(analysed).values():
@@ -234,7 +233,7 @@ class Request:
                 if self.axes.setdefault(name, {}).setdefault(axis, text) != text:
                     raise UsageError(f"{place}={text}: the axis is {self.axes[name][axis]} already")
                 places.setdefault(text, place)
-                dims[axis] = sized(text, size)
+                dims[axis] = symbol(text)
             self.inputs[analysed.input_nodes[name]] = Tensor(value.dtype, Shape(dims))
         at = {
             name: [axis for of in self.axes.values() for axis, text in of.items() if text == name]

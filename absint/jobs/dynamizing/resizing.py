@@ -12,7 +12,7 @@ import numpy as np
 
 from absint.lattices.logic.relation import FALSE, TRUE, Relation
 from absint.lattices.logic.truth import YES
-from absint.lattices.terms.expr import Dim, Expr, Symbol, add, const, expr_of, mul, sub
+from absint.lattices.terms.expr import Dim, Expr, Symbol, add, const, mul, sub, symbol
 from absint.lattices.terms.normal import Substitution
 from absint.lattices.terms.polynomials import exact_quotient
 from absint.solver.candidates import alone, coprime
@@ -37,8 +37,7 @@ class Resizing:
         self.rows = frozenset(rows)
         self._old: dict[Expr, Dim] = {}
         self._narrows: dict[Relation, bool] = {}
-        self.symbols = {name: sized(name, size) for name, size in sizes.items()}
-        self._substitution = Substitution({Symbol(name, min(old, 1)): const(old) for name, old in sizes.items()})
+        self._substitution = Substitution({_symbol(name): const(size) for name, size in sizes.items()})
         self._samples = list(_samples(self.sizes))
 
     def old(self, dim: Dim) -> Dim:
@@ -124,11 +123,9 @@ class Resizing:
                 yield scaled
 
 
-def sized(name: str, old: int) -> Expr:
-    """The symbol in place of an old size. Unless that is 0, readings are sought for sizes of at least 1: sizes in which
-    an axis is empty are other cases of many rules. The contract is that of the copy, at any size.
-    """
-    return expr_of(Symbol(name, min(old, 1)))
+def _symbol(name: str) -> Symbol:
+    (found,) = symbol(name).symbols
+    return found
 
 
 def _samples(sizes: Mapping[str, int]) -> Iterator[dict[str, int]]:
@@ -252,7 +249,7 @@ class Tables:
         """
         if abs(number) <= _OF_NOTE:
             return const(number)
-        names = list(self._resizing.symbols.values())
+        names = [symbol(name) for name in self._resizing.sizes]
         sizes = [*names, *(a - b for a in names for b in names if a is not b)]
         found = [
             meant

@@ -35,7 +35,7 @@ from absint.jobs.dynamizing.resizing import (
     Fixed,
 )  # fmt: skip
 from absint.lattices.logic.relation import eq
-from absint.lattices.terms.expr import Dim, Expr
+from absint.lattices.terms.expr import Dim, Expr, symbol
 from absint.lattices.value import Tensor
 from absint.program.nodes import Operation
 from absint.program.steps import IfJoin, LoopExit, LoopHead, Operand, ScanHead, Step
@@ -190,8 +190,7 @@ class Search:
 
     def starts(self, head: int, names: Collection[str]) -> Iterator[Change]:
         """The sizes of constants that a loop begins with, and its trips, that were the size of one of the symbols."""
-        of = self._resizing.symbols
-        olds = {of[name]: self._resizing.old(of[name]) for name in names & of.keys()}
+        olds = {symbol(name): self._resizing.old(symbol(name)) for name in names & self._resizing.sizes.keys()}
         for operand, producer in enumerate(self.run.nodes[head].operands):
             value = self.run.value(head, operand, self._states) if self.run.is_constant(producer) else None
             if not isinstance(value, Tensor) or value.shape.is_top or operand == 1:
