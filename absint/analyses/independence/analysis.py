@@ -85,7 +85,7 @@ class Independence(ForwardAnalysis[Claims]):
                 return [CLAIMS.bottom] * width
             inputs = of_rule
         values += [known((node, at)) for at in range(width)]
-        own = node if item.operator == "NonZero" else None  # what it deals out is its own
+        own = node if item.operator in ("NonZero", "TopK") else None  # what it deals out is its own
         key = (item.operation, own, frame.call is None, *inputs, *values)
         if key not in self._found:
             self._found[key] = self._of_operator(self.seen(node, inputs))

@@ -42,6 +42,8 @@ Shift = tuple[Growth, ...] | None
 none.
 """
 
+_ORDER, _PLACE = (Symbol.placeholder(text).name for text in ("order of ", "place of "))
+
 NO_SHIFT: Final[Shift] = (Growth(),)
 
 
@@ -68,6 +70,11 @@ class Along(NamedTuple):
     def is_owned(self) -> bool:
         """Data decide how many places a row has."""
         return any(symbol.kind is SymbolKind.PLACEHOLDER for symbol in self.inner.symbols)
+
+    @property
+    def is_place(self) -> bool:
+        """It is about places in an order, which other rows decide."""
+        return any(symbol.name.startswith(_PLACE) for symbol in self.inner.symbols)
 
     @property
     def is_free(self) -> bool:
@@ -104,10 +111,46 @@ def owned_by(node: int) -> Expr:
     return expr_of(Symbol.placeholder(f"rows of {node}"))
 
 
+def ordered_by(node: int) -> Expr:
+    """As `owned_by`, where each row has one place: the node puts rows in order."""
+    return expr_of(Symbol.placeholder(f"order of {node}"))
+
+
+ROW_NUMBER: Final = Growth(ONE_EXPR, ZERO_EXPR, ZERO_EXPR)
+"""The number of each row."""
+
+
+def places_in_order(numbers: Along) -> Along | None:
+    """The claim about the place of each row, if these are the numbers of rows in an order.
+
+    Other rows decide that place, so it has an inner size of its own, and the order is the step: in B the place is 0.
+    """
+    order = next((symbol.name for symbol in numbers.inner.symbols if symbol.name.startswith(_ORDER)), None)
+    if order is None or numbers.outer is not ONE_EXPR or numbers.shift != (ROW_NUMBER,):
+        return None
+    inner = expr_of(Symbol.placeholder(f"place of {order}"))
+    return Along(0, inner=inner, shift=(Growth(numbers.inner, ZERO_EXPR, ZERO_EXPR),))
+
+
+def _is_place_itself(shift: Shift) -> bool:
+    """Nothing has been computed of the place: A and C would not agree about that."""
+    if shift is None or len(shift) != 1 or not shift[0].least is shift[0].most is ZERO_EXPR:
+        return False
+    return shift[0].step in [expr_of(order) for order in shift[0].step.symbols if order.name.startswith(_ORDER)]
+
+
+def of_rows(claim: Along) -> Along:
+    """The claim about what is picked at the place of each row."""
+    return claim._replace(inner=ONE_EXPR) if claim.is_place else claim
+
+
 def closed(claims: Iterable[Claim]) -> Claims:
     """The claims with those that follow."""
     found: set[Claim] = set()
     for claim in claims:
+        if isinstance(claim, Along) and claim.is_place:
+            found |= {claim} if _is_place_itself(claim.shift) else set()
+            continue
         found.add(claim)
         if claim == SHARED:
             found.add(COUNTED)

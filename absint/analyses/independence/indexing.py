@@ -5,10 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from absint.analyses.independence.claims import NO_SHIFT, Along, Growth, Shift, owned_by, united
+from absint.analyses.independence.claims import (
+    NO_SHIFT,
+    ROW_NUMBER,
+    Along,
+    Growth,
+    Shift,
+    of_rows,
+    owned_by,
+    places_in_order,
+    united,
+)
 from absint.analyses.independence.layout import Found, first_alone
 from absint.analyses.independence.seen import Rule, Seen
-from absint.lattices.terms.expr import ONE_EXPR, ZERO_EXPR, Expr
+from absint.lattices.terms.expr import ONE_EXPR, ZERO_EXPR, Expr, expr_of
 from absint.lattices.terms.polynomials import nonneg
 
 
@@ -32,7 +42,7 @@ def _gathered(seen: Seen) -> Iterator[Along]:
     for claim in seen.along(0, axis):
         for index in seen.along(1) if claim.outer is ONE_EXPR else ():
             if is_inside(index.shift, claim.inner):
-                yield Along(axis + index.axis, index.outer, index.inner, claim.uniform.shift)
+                yield of_rows(index)._replace(axis=axis + index.axis, shift=claim.uniform.shift)
 
 
 def gathered_blocks(seen: Seen) -> Found:
@@ -82,6 +92,13 @@ def scattered_elements(seen: Seen) -> Found:
         for update in seen.along(2, claim.axis)
         if update[1:3] == index[1:3]
     ]
+    if (
+        seen.rank(0) == 1 and "reduction" not in seen.operation.attributes
+    ):  # numbers of places, each put where its row is
+        numbered = any(c == Along(0, shift=(ROW_NUMBER,)) for c in seen.along(2))
+        is_whole = numbered and seen.output().dims == (expr_of(seen.sizes.rows),)
+        places = map(places_in_order, seen.along(1) if is_whole else ())
+        found += [place for place in places if place is not None]
     return {0: [*_by_element(seen, [0, 1, 2]), *found]}
 
 
@@ -90,7 +107,7 @@ def _by_own_number(seen: Seen) -> Iterator[tuple[Along, Along]]:
     axis = seen.axis_of(0, seen.attribute("axis", 0))
     for claim in seen.along(0, axis) if axis is not None else ():
         for index in seen.along(1, axis) if claim.outer is ONE_EXPR else ():
-            if is_inside(index.shift, claim.inner):
+            if is_inside(index.shift, claim.inner) and not index.is_place:
                 yield claim, index
 
 
@@ -162,6 +179,7 @@ def _scattered_nd(seen: Seen) -> Iterator[Along]:
                 if (
                     claim.outer is ONE_EXPR
                     and place.axis < index.rank - 1
+                    and not place.is_place
                     and is_row_number(place.shift, at, width, claim.inner)
                 ):
                     for update in seen.along(2, place.axis):

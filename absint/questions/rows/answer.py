@@ -118,6 +118,7 @@ _FINDERS: Final = ("NonMaxSuppression", "NonZero", "Unique")
 _MIXERS: Final[Mapping[str, str]] = {
     **dict.fromkeys(QUANTISERS, "it rounds each row by the range of all"),
     **dict.fromkeys(_FINDERS, "it lists what it finds in all rows one after the other"),
+    "TopK": "data decide which row comes where",
     "Tokenizer": "it pads each row to the longest of all",
 }
 """Why rows meet at these operators."""

@@ -1,4 +1,6 @@
-"""Experts: what NonZero finds for each of them is worked on and added back to where it came from."""
+"""Rows whose places data decide: what NonZero finds for each expert is worked on and added back; rows are sorted, worked
+on, and put back.
+"""
 
 from __future__ import annotations
 
@@ -58,18 +60,54 @@ MEET = {
 }  # fmt: skip
 
 
+SORTED = """
+    net (float[n, 3, 2] x, int64[n] lens) => (float[n, a, b] y) {
+        n1 = Shape(lens) longest, order = TopK<axis = 0>(lens, n1) xs = Gather<axis = 0>(x, order) act = Tanh(xs)
+        i0 = Constant<value_int = 0>() i1 = Constant<value_int = 1>() ax = Constant<value_ints = [1]>() """
+BY_SORT = " same, back = TopK<axis = 0, largest = 0>(order, n1)"
+TAKEN = " y = Gather<axis = 0>(act, back) }"
+APART.update(
+    {
+        "sorted and sorted back": SORTED + BY_SORT + TAKEN,
+        "sorted, and back by a scatter": SORTED
+        + """ n0 = Squeeze(n1) every = Range(i0, n0, i1)
+        none = ConstantOfShape<value = int64[1] {0}>(n1) back = ScatterElements<axis = 0>(none, order, every)"""
+        + TAKEN,
+        "sorted and put back": SORTED + " at = Unsqueeze(order, ax) y = ScatterND(x, at, act) }",
+    }
+)
+MEET.update({
+    "sorted": SORTED + " y = Identity(act) }",
+    "sorted back from the other end": SORTED + BY_SORT.replace("largest = 0", "largest = 1") + TAKEN,
+    "sorted back to another order": SORTED + """ other, order2 = TopK<axis = 0, largest = 0>(lens, n1)
+        same, back = TopK<axis = 0, largest = 0>(order2, n1)""" + TAKEN,
+    "the next place": SORTED + BY_SORT + " before = Sub(back, i1) y = Gather<axis = 0>(act, before) }",
+    "places taken of what is not sorted": SORTED + BY_SORT + " y = Gather<axis = 0>(x, back) }",
+    "the place itself": SORTED + BY_SORT + " place = Cast<to = 1>(back) y = Reshape(place, target) }".replace(
+        "y =", "target = Constant<value_ints = [-1, 1, 1]>() y ="),
+    "the place written in its place": SORTED + BY_SORT + """
+        at = Unsqueeze(back, ax) numbers = ScatterND(order, at, back)
+        own = Gather<axis = 0>(numbers, back) place = Cast<to = 1>(own) target = Constant<value_ints = [-1, 1, 1]>()
+        y = Reshape(place, target) }""",
+})  # fmt: skip
+
+
+def whole(text: str) -> str:
+    return text if text.startswith(SORTED) else ROUTED + text + BACK
+
+
 @pytest.mark.parametrize("text", APART.values(), ids=APART.keys())
 def test_rows_stay_apart(text: str) -> None:
     tally = Tally()
-    assert verdicts(ROUTED + text + BACK) == {"independent"}
-    assert not contradicted(ROUTED + text + BACK, tally)
+    assert verdicts(whole(text)) == {"independent"}
+    assert not contradicted(whole(text), tally)
     assert tally.compared
 
 
 @pytest.mark.parametrize("text", MEET.values(), ids=MEET.keys())
 def test_rows_meet(text: str) -> None:
-    assert verdicts(ROUTED + text + BACK) == {"unknown"}
-    assert not contradicted(ROUTED + text + BACK, Tally())
+    assert verdicts(whole(text)) == {"unknown"}
+    assert not contradicted(whole(text), Tally())
 
 
 def test_what_is_found_is_no_output_of_rows() -> None:
