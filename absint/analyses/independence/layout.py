@@ -10,6 +10,7 @@ from absint.analyses.independence.claims import COUNTED, SHARED, Along, Growth, 
 from absint.analyses.independence.seen import Rule, Seen, quotient
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import ONE_EXPR, ZERO_EXPR, Dim, Expr, const, expr_of, product
+from absint.lattices.terms.normal import sole_atom
 
 Found = Mapping[int, Iterable[Along]]
 
@@ -307,7 +308,8 @@ def _expanded(seen: Seen) -> Iterator[Along]:
     missing = after.rank - before.rank
     for claim in seen.along(0):
         axis = claim.axis + missing
-        if not isinstance(after[axis], Expr) or after[axis] is not before[claim.axis]:
+        is_same = isinstance(after[axis], Expr) and after[axis] is before[claim.axis]
+        if not is_same and not (claim.is_owned and _is_beside_one(seen, after[axis], before[claim.axis])):
             continue
         is_kept = seen.is_kept([dim for at, dim in enumerate(after) if at != axis], claim)
         if is_kept is not False:
@@ -315,6 +317,21 @@ def _expanded(seen: Seen) -> Iterator[Along]:
             yield claim._replace(axis=axis, shift=shift)
     if all(dim is ONE_EXPR or dim is after[missing + at] for at, dim in enumerate(before)):
         yield from (c for c in _repeated(seen, before, after) if _is_new(c.axis - missing, before))
+
+
+def _is_beside_one(seen: Seen, after: Dim, before: Dim) -> bool:
+    """The size is broadcast with 1, or with a 0 that is 0 for one row too."""
+    beside = [one for one in _pair(after, "broadcast") if one is not before]
+    cut = [one for one in _pair(beside[0], "min") if one is not ONE_EXPR] if len(beside) == 1 else []
+    each = seen.sizes.per_row(cut[0]) if len(cut) == 1 else None
+    return each is not None and seen.sizes.is_fixed(each)
+
+
+def _pair(dim: Dim, operator: str) -> list[Expr]:
+    """Both operands of a size that is nothing but this operator of two."""
+    atom = sole_atom(dim) if isinstance(dim, Expr) else None
+    found = [one for one in atom.args if isinstance(one, Expr)] if atom is not None and atom.op == operator else []
+    return found if len(found) == 2 else []
 
 
 def _is_new(axis: int, before: Shape) -> bool:

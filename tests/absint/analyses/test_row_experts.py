@@ -1,5 +1,5 @@
-"""Rows whose places data decide: what NonZero finds for each expert is worked on and added back; rows are sorted, worked
-on, and put back.
+"""Rows whose places data decide: what NonZero finds for each expert is worked on and added back; rows are sorted, and
+put back.
 """
 
 from __future__ import annotations
@@ -37,6 +37,9 @@ APART = {
         weight = Gather<axis = 0>(weights, place) column = Unsqueeze(weight, ax) act = Mul(cur, column)
         like = Shape(act) wider = Expand(at, like)
         out = ScatterElements<axis = 0, reduction = "add">(zero, wider, act)""",
+    "wider by a shape that is cut at 1": BY_ROW + """
+        z = Constant<value_ints = [0]>() first = Slice(zero, z, ax, z) like = Shape(first) act = Expand(cur, like)"""
+        + ADDED,
     "a slice of the places": """
         places = Transpose<perm = [1, 0]>(nz) at = Slice(places, ax, two, ax) cur = GatherND(h, at) act = Tanh(cur)
         """ + ADDED,

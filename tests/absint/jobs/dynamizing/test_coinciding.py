@@ -72,6 +72,10 @@ CASES = {
         [node("ConstantOfShape", "s", "a"), node("Expand", "row t", "b"), node("Concat", "a b", "y", axis=1)],
         {"y": [5, 5]}, {**ROW, "s": ints(5, 2), "t": ints(5, 3)}, ["input[0]", "input[1]", "shape[0]"],
     ),
+    "one less": Case([node("Expand", "row s", "y")], {"y": [3, 3]}, {**ROW, "s": ints(3, 3)}, ["shape[0]"]),
+    "one less than twice the size": Case(
+        [node("Expand", "row s", "y")], {"y": [7, 3]}, {**ROW, "s": ints(7, 3)}, ["shape[0]"],
+    ),
     "the half of it": Case([node("Expand", "row s", "y")], {"y": [2, 3]}, {**ROW, "s": ints(2, 3)}, ["shape[0]"]),
     "Pad": Case([node("Pad", "row p", "y")], {"y": [7]}, {**ROW, "p": ints(0, 4)}, ["pads[1]"]),
     "TopK": Case(
@@ -243,9 +247,9 @@ def test_filters_are_no_width(tmp_path: Path) -> None:
     """
     inner = [node("ConstantOfShape", "s", "first"), node("Conv", "x first", "z")]
     outer = [node("ConstantOfShape", "t", "second"), node("Conv", "z second", "y")]
-    constants = {"s": ints(4, 3, 1, 1), "t": ints(7, 4, 1, 1)}
+    constants = {"s": ints(4, 3, 1, 1), "t": ints(13, 4, 1, 1)}
     axes = {"x": {2: "height", 3: "width"}}
-    model = static([*inner, *outer], {"x": [1, 3, 5, 4]}, {"y": [1, 7, 5, 4]}, constants)
+    model = static([*inner, *outer], {"x": [1, 3, 5, 4]}, {"y": [1, 13, 5, 4]}, constants)
     assert mended(model, axes, tmp_path).found.baked == ()
     model = static(inner, {"x": [1, 3, 5, 4]}, {"z": [1, 4, 5, 4]}, {"s": constants["s"]})
-    assert [item.new for item in refused(model, axes, tmp_path).baked] == ["width"]
+    assert [item.new for item in refused(model, axes, tmp_path).baked] == ["width or height - 1"]
