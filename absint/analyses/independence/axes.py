@@ -252,7 +252,7 @@ def _sorted(seen: Seen) -> tuple[list[Along], list[Along]]:
         if claim.is_free and claim[1:3] == (ONE_EXPR, ONE_EXPR):
             return [Along(0, inner=order)], [Along(0, inner=order, shift=(ROW_NUMBER,))]
         places = places_in_order(claim)
-        if places is not None and not seen.attribute("largest", 1):
+        if places is not None and not seen.attribute("largest", 1) and seen.attribute("sorted", 1):
             return [Along(0, shift=(ROW_NUMBER,))], [places]
     return [], []
 

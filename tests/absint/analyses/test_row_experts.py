@@ -82,6 +82,7 @@ APART.update(
 MEET.update({
     "sorted": SORTED + " y = Identity(act) }",
     "sorted back from the other end": SORTED + BY_SORT.replace("largest = 0", "largest = 1") + TAKEN,
+    "not sorted back": SORTED + BY_SORT.replace("largest = 0", "largest = 0, sorted = 0") + TAKEN,
     "sorted back to another order": SORTED + """ other, order2 = TopK<axis = 0, largest = 0>(lens, n1)
         same, back = TopK<axis = 0, largest = 0>(order2, n1)""" + TAKEN,
     "the next place": SORTED + BY_SORT + " before = Sub(back, i1) y = Gather<axis = 0>(act, before) }",
