@@ -120,6 +120,48 @@ def scattered_nd(d: Draft) -> str:
     return d.one("ScatterND", source, places, d.one("GatherND", source, places))
 
 
+def dealt(d: Draft) -> str:
+    """What is found in all rows, worked on, and put back, as experts do; at times by another column."""
+    source = data(d, 2, 3)
+    rank = sample(d, source).ndim
+    hit = d.one("Cast", d.one("Greater", source, d.constant(0, np.float32)), to=TensorProto.INT64)
+    found = d.one("NonZero", hit)
+    places = d.one("Transpose", found, perm=[1, 0])
+    if d.random.random() < 0.4:
+        return d.one("ScatterND", source, places, d.one("Neg", d.one("GatherND", source, places)))
+    axis, other = d.random.randrange(rank), d.random.randrange(rank) if d.random.random() < 0.3 else None
+    column = d.one("Gather", found, d.constant(axis), axis=0)
+    if d.random.random() < 0.5:
+        parts = d.node("Split", [places], rank, axis=1, num_outputs=rank)
+        column = d.one("Squeeze", parts[axis], d.constant([1]))
+    picked = d.one("Gather", source, column, axis=axis if other is None else other)
+    ends = d.random.choice([picked, d.one("Neg", picked), d.one("CumSum", picked, d.constant(axis))])
+    if axis:
+        return ends
+    return d.one("ScatterND", source, d.one("Unsqueeze", column, d.constant([1])), ends, reduction="add")
+
+
+def ordered(d: Draft) -> str:
+    """Sorted by one number of each, worked on, and put back in one of several ways; some do not lead back."""
+    source = data(d, 1, 3)
+    axis = d.random.randrange(sample(d, source).ndim)
+    size = size_of(d, source, axis)
+    others = [d.constant([at]) for at in range(sample(d, source).ndim) if at != axis]
+    keys = d.one("ReduceMax", source, d.one("Concat", *others, axis=0), keepdims=0) if others else source
+    order = d.node("TopK", [keys, size], 2, axis=0, largest=d.random.choice([0, 1]))[1]
+    picked = d.one("Gather", source, order, axis=axis)
+    ends = picked if d.random.random() < 0.5 else d.one("Neg", picked)
+    if d.random.random() < 0.4:
+        inverse = d.node("TopK", [order, size], 2, axis=0, largest=d.random.choice([0, 0, 1]))[1]
+    else:
+        every = d.one("Range", d.constant(0), d.one("Squeeze", size), d.constant(1))
+        inverse = d.one("Cast", d.one("ScatterElements", order, order, every), to=TensorProto.INT64)
+    if d.random.random() < 0.2:
+        inverse = d.one(d.random.choice(["Sub", "Mul", "Add"]), inverse, order)
+        return d.one("Gather", source, d.one("Mod", inverse, d.one("Squeeze", size)), axis=axis)
+    return d.one("Gather", ends, inverse, axis=axis)
+
+
 def by_element(d: Draft) -> str:
     source = data(d, 1, 3)
     rank = sample(d, source).ndim
@@ -281,6 +323,7 @@ def listed(d: Draft) -> object:
 
 ROW_MOVES: Final[tuple[tuple[Move, int], ...]] = (
     (reshape, 5), (divided, 4), (restored, 3), (numbers, 3), (gathered, 4), (flat_gathered, 3), (gathered_nd, 3),
-    (scattered_nd, 3), (by_element, 3), (expanded, 3), (filled, 2), (sliced, 3), (along_an_axis, 4), (products, 2),
-    (einsum, 2), (images, 2), (cast, 2), (old_square, 1), (bounded, 3), (trips, 3), (listed, 3),
+    (scattered_nd, 3), (dealt, 3), (ordered, 3), (by_element, 3), (expanded, 3), (filled, 2), (sliced, 3),
+    (along_an_axis, 4), (products, 2), (einsum, 2), (images, 2), (cast, 2), (old_square, 1), (bounded, 3), (trips, 3),
+    (listed, 3),
 )  # fmt: skip

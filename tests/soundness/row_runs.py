@@ -188,6 +188,8 @@ def _contradicted(
 def _moved(claim: Along, values: tuple[Any, Any, Any], row: int, count: int, sizes: Mapping[str, int]) -> Iterator[str]:
     a, b, c = values
     outer, inner = (_number(size, sizes) for size in (claim.outer, claim.inner))
+    if claim.is_owned and outer == 1:
+        yield from _dealt(claim, values, row, sizes)
     if outer is None or inner is None:
         return
     if a.ndim <= claim.axis or a.shape[claim.axis] != outer * inner * count:
@@ -213,6 +215,19 @@ def _moved(claim: Along, values: tuple[Any, Any, Any], row: int, count: int, siz
         least, most = (_number(end, sizes) if end is not None else None for end in growth[1:])
         if (least is not None and (part < least).any()) or (most is not None and (part > most).any()):
             yield f"{claim}: alone it has {part.min()} to {part.max()}"
+
+
+def _dealt(claim: Along, values: tuple[Any, Any, Any], row: int, sizes: Mapping[str, int]) -> Iterator[str]:
+    """The places of a row alone are among those of all rows, and of this row beside others, in the same order."""
+    a, b, c = (np.moveaxis(each, claim.axis, 0) for each in values)
+    steps = [_number(growth.step, sizes) for growth in claim.shift or ()]
+    if not steps or None in steps:
+        return
+    moved = b + row * np.asarray(steps) if any(steps) else b
+    for each in (a, c):
+        left = iter(each)
+        if not all(any(same(place, other) for other in left) for place in moved):
+            yield f"{claim}: places of the row are missing, or in another order"
 
 
 def _number(dim: Dim, sizes: Mapping[str, int]) -> int | None:

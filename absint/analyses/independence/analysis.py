@@ -85,7 +85,8 @@ class Independence(ForwardAnalysis[Claims]):
                 return [CLAIMS.bottom] * width
             inputs = of_rule
         values += [known((node, at)) for at in range(width)]
-        key = (item.operation, frame.call is None, *inputs, *values)
+        own = node if item.operator in ("NonZero", "TopK") else None  # what it deals out is its own
+        key = (item.operation, own, frame.call is None, *inputs, *values)
         if key not in self._found:
             self._found[key] = self._of_operator(self.seen(node, inputs))
         return self._found[key]
@@ -113,7 +114,7 @@ class Independence(ForwardAnalysis[Claims]):
         assert item.operation is not None
         values = [self.value(o) if o[0] >= 0 else TOP for o in item.operands]
         outputs = [self.value((node, at)) for at in range(max(1, len(item.outputs)))]
-        return Seen(item.operation, self.sizes, inputs, values, outputs)
+        return Seen(item.operation, self.sizes, inputs, values, outputs, node)
 
     def trip_number(self, head: int) -> Claims:
         return SAME
@@ -197,8 +198,9 @@ class Independence(ForwardAnalysis[Claims]):
         for operand, axis in zip(head.operands[settings.states :], settings.input_axes, strict=True):
             claims, rank = self._of(operand, states), self._rank(operand)
             found |= claims & SAME
-            others = [c for c in claims if isinstance(c, Along) and rank is not None and c.axis != axis % rank]
-            found |= _count_of(frozenset(others)) | (closed([COUNTED]) if len(others) < len(claims - SAME) else NONE)
+            ways = [c for c in claims if isinstance(c, Along) and rank is not None and not c.is_owned]
+            others = [c for c in ways if rank is not None and c.axis != axis % rank]
+            found |= _count_of(frozenset(others)) | (closed([COUNTED]) if len(others) < len(ways) else NONE)
         return found
 
     def _is_by_rows(self, head: Node, states: States) -> bool:

@@ -5,10 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from absint.analyses.independence.claims import NO_SHIFT, Along, Growth, Shift, is_steady
+from absint.analyses.independence.claims import (
+    NO_SHIFT,
+    ROW_NUMBER,
+    Along,
+    Growth,
+    Shift,
+    is_steady,
+    ordered_by,
+    places_in_order,
+)
 from absint.analyses.independence.seen import Found, Rule, Seen
 from absint.lattices.dtype import DType
-from absint.lattices.terms.expr import ONE_EXPR, ZERO_EXPR, Expr, sub
+from absint.lattices.terms.expr import ONE_EXPR, ZERO_EXPR, Expr, expr_of, sub
 from absint.lattices.terms.polynomials import nonneg
 from absint.lattices.value import Tensor
 
@@ -225,7 +234,20 @@ def largest(seen: Seen) -> Found:
     if axis is None:
         return {}
     found = each(seen, [axis], others=1)[0]
-    return {0: found, 1: [_placed(seen, claim, axis) for claim in found]}
+    values, numbers = _sorted(seen)
+    return {0: [*found, *values], 1: [*(_placed(seen, claim, axis) for claim in found), *numbers]}
+
+
+def _sorted(seen: Seen) -> tuple[list[Along], list[Along]]:
+    """All rows in another order; or in their own, if what is sorted are their numbers."""
+    is_whole, order = seen.rank(0) == 1 and seen.output().dims == (expr_of(seen.sizes.rows),), ordered_by(seen.node)
+    for claim in seen.along(0, 0) if is_whole else ():
+        if claim.is_free and claim[1:3] == (ONE_EXPR, ONE_EXPR):
+            return [Along(0, inner=order)], [Along(0, inner=order, shift=(ROW_NUMBER,))]
+        places = places_in_order(claim)
+        if places is not None and not seen.attribute("largest", 1) and seen.attribute("sorted", 1):
+            return [Along(0, shift=(ROW_NUMBER,))], [places]
+    return [], []
 
 
 def summed_up(seen: Seen) -> Found:

@@ -13,6 +13,9 @@ step of 0 says that row i depends on row i alone; another one is that of row num
 nothing is claimed of B. Outer and inner, and the sizes of all other axes, are the same in A and C, and with a shift in
 B too.
 Of a sequence, a claim is about each of its elements, and about their number.
+
+Where inner is `owned_by` a node, data decide how many places of the axis a row has, and which: the places of row i hold
+in A, one after the other, what those of row i hold in B and C. The node says whose they are, for all values alike.
 """
 
 from __future__ import annotations
@@ -22,7 +25,8 @@ from functools import lru_cache
 from typing import Final
 
 from absint.lattices.records import NamedTuple
-from absint.lattices.terms.expr import ONE_EXPR, ZERO_EXPR, Expr
+from absint.lattices.terms.atoms import SymbolKind
+from absint.lattices.terms.expr import ONE_EXPR, ZERO_EXPR, Expr, Symbol, expr_of
 
 
 class Growth(NamedTuple):
@@ -34,7 +38,11 @@ class Growth(NamedTuple):
 
 
 Shift = tuple[Growth, ...] | None
-"""One growth, or one for each place of the last axis; None if there is none."""
+"""One growth, or one for each place of the last axis, or of the one before it if rows are on the last; None if there is
+none.
+"""
+
+_ORDER, _PLACE = (Symbol.placeholder(text).name for text in ("order of ", "place of "))
 
 NO_SHIFT: Final[Shift] = (Growth(),)
 
@@ -59,6 +67,16 @@ class Along(NamedTuple):
     shift: Shift = NO_SHIFT
 
     @property
+    def is_owned(self) -> bool:
+        """Data decide how many places a row has."""
+        return any(symbol.kind is SymbolKind.PLACEHOLDER for symbol in self.inner.symbols)
+
+    @property
+    def is_place(self) -> bool:
+        """It is about places in an order, which other rows decide."""
+        return any(symbol.name.startswith(_PLACE) for symbol in self.inner.symbols)
+
+    @property
     def is_free(self) -> bool:
         """Row i depends on row i alone, neither on its number nor on that of all."""
         return is_steady(self.shift)
@@ -67,6 +85,13 @@ class Along(NamedTuple):
     def uniform(self) -> Along:
         """Without a shift that has a number for each place: the places have changed."""
         return self if self.shift is None or len(self.shift) == 1 else self._replace(shift=None)
+
+    def cut(self, rank: int, axis: int, place: int | None) -> Along:
+        """The claim about one place of an axis that is not the rows'; about several if it is not known."""
+        if self.shift is None or len(self.shift) == 1 or axis != rank - 1 - (self.axis == rank - 1):
+            return self
+        is_known = place is not None and -len(self.shift) <= place < len(self.shift)
+        return self._replace(shift=(self.shift[place],) if place is not None and is_known else None)
 
 
 Claim = Whole | Along
@@ -81,10 +106,51 @@ _EVERY: Final[Claims] = frozenset([Along(-1)])
 """All claims hold of a value that no run computes."""
 
 
+def owned_by(node: int) -> Expr:
+    """The inner size of an axis whose places the node deals out among rows."""
+    return expr_of(Symbol.placeholder(f"rows of {node}"))
+
+
+def ordered_by(node: int) -> Expr:
+    """As `owned_by`, where each row has one place: the node puts rows in order."""
+    return expr_of(Symbol.placeholder(f"order of {node}"))
+
+
+ROW_NUMBER: Final = Growth(ONE_EXPR, ZERO_EXPR, ZERO_EXPR)
+"""The number of each row."""
+
+
+def places_in_order(numbers: Along) -> Along | None:
+    """The claim about the place of each row, if these are the numbers of rows in an order.
+
+    Other rows decide that place, so it has an inner size of its own, and the order is the step: in B the place is 0.
+    """
+    order = next((symbol.name for symbol in numbers.inner.symbols if symbol.name.startswith(_ORDER)), None)
+    if order is None or numbers.outer is not ONE_EXPR or numbers.shift != (ROW_NUMBER,):
+        return None
+    inner = expr_of(Symbol.placeholder(f"place of {order}"))
+    return Along(0, inner=inner, shift=(Growth(numbers.inner, ZERO_EXPR, ZERO_EXPR),))
+
+
+def _is_place_itself(shift: Shift) -> bool:
+    """Nothing has been computed of the place: A and C would not agree about that."""
+    if shift is None or len(shift) != 1 or not shift[0].least is shift[0].most is ZERO_EXPR:
+        return False
+    return shift[0].step in [expr_of(order) for order in shift[0].step.symbols if order.name.startswith(_ORDER)]
+
+
+def of_rows(claim: Along) -> Along:
+    """The claim about what is picked at the place of each row."""
+    return claim._replace(inner=ONE_EXPR) if claim.is_place else claim
+
+
 def closed(claims: Iterable[Claim]) -> Claims:
     """The claims with those that follow."""
     found: set[Claim] = set()
     for claim in claims:
+        if isinstance(claim, Along) and claim.is_place:
+            found |= {claim} if _is_place_itself(claim.shift) else set()
+            continue
         found.add(claim)
         if claim == SHARED:
             found.add(COUNTED)
@@ -151,7 +217,8 @@ def _strength(claim: Along) -> tuple[int, str]:
 def text_of(claim: Along) -> str:
     """`axis 1 of 2 x rows x 64, by position`."""
     sizes = [str(n) for n in (claim.outer,) if n is not ONE_EXPR] + ["rows"]
-    sizes += [str(claim.inner)] if claim.inner is not ONE_EXPR else []
+    inner = "as many as data say" if claim.is_owned else str(claim.inner)
+    sizes += [inner] if claim.inner is not ONE_EXPR else []
     factors = f" of {' x '.join(sizes)}" if len(sizes) > 1 else ""
     return f"axis {claim.axis}{factors}{'' if claim.is_free else ', by position'}"
 

@@ -10,6 +10,7 @@ from absint.analyses.independence.claims import COUNTED, SHARED, Along, Growth, 
 from absint.analyses.independence.seen import Rule, Seen, quotient
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import ONE_EXPR, ZERO_EXPR, Dim, Expr, const, expr_of, product
+from absint.lattices.terms.normal import sole_atom
 
 
 def along_last(shift: Shift, before: Shape, after: Shape) -> Shift:
@@ -26,12 +27,27 @@ def reshaped(seen: Seen) -> Iterator[Along]:
     if before.rank is None or after.rank is None:
         return
     for claim in seen.along(0):
+        if claim.is_owned:
+            yield from _kept_whole(seen, claim, before, after)
+            continue
         outer = product([*before.dims[: claim.axis], claim.outer])
         inner = product([claim.inner, *before.dims[claim.axis + 1 :]])
         for axis in range(after.rank):
             found = _within(seen, claim, after, axis, outer, inner)
             if found is not None:
                 yield found
+
+
+def _kept_whole(seen: Seen, claim: Along, before: Shape, after: Shape) -> Iterator[Along]:
+    """The axis has as many places as before, with equally many elements before and behind it."""
+    for axis, dim in enumerate(after):
+        if isinstance(dim, Expr) and dim is before[claim.axis]:
+            sides = [[shape.dims[:at], shape.dims[at + 1 :]] for shape, at in ((before, claim.axis), (after, axis))]
+            is_like = all(
+                product(one) is product(two) and isinstance(product(one), Expr) for one, two in zip(*sides, strict=True)
+            )
+            if is_like and seen.is_kept([*sides[1][0], *sides[1][1]], claim):
+                yield claim.uniform._replace(axis=axis)
 
 
 def _within(seen: Seen, claim: Along, after: Shape, axis: int, outer: Dim, inner: Dim) -> Along | None:
@@ -60,8 +76,9 @@ def renumbered(seen: Seen, places: Sequence[int | None]) -> Iterator[Along]:
     rank = seen.rank(0)
     for axis, place in enumerate(places):
         for claim in seen.along(0, place) if place is not None else ():
-            last = places[-1] is not None and rank is not None and places[-1] == rank - 1
-            yield (claim if last else claim.uniform)._replace(axis=axis)
+            assert rank is not None
+            is_kept = {*places[-2:]} == {rank - 1, rank - 2} if place == rank - 1 else places[-1] == rank - 1
+            yield (claim if is_kept else claim.uniform)._replace(axis=axis)
 
 
 def transposed(seen: Seen) -> Iterable[Along]:
@@ -125,8 +142,10 @@ def sliced(seen: Seen) -> Iterator[Along]:
             for (from_, by), size in others
         )
         if is_fixed or all(COUNTED in one for one in values):
-            kept = found.uniform if before.rank - 1 in cut else found
-            yield kept if is_fixed else found._replace(shift=None)
+            for at, (from_, _) in cut.items():
+                is_one = after[at] is ONE_EXPR and from_ is not None
+                found = found.cut(before.rank, at, from_.const if is_one and from_ is not None else None)
+            yield found if is_fixed else found._replace(shift=None)
 
 
 def _is_all(before: Dim, after: Dim, step: int | None) -> bool:
@@ -166,12 +185,14 @@ def split(seen: Seen) -> Mapping[int, Iterable[Along]]:
         shape = seen.output(at)
         for claim in seen.along(0) if shape.rank is not None else ():
             if claim.axis != axis:
-                found[at] += seen.pointwise(claim.axis, [claim.axis, None], first_alone)
+                place = start.const if shape[axis] is ONE_EXPR and isinstance(start, Expr) else None
+                kept = seen.pointwise(claim.axis, [claim.axis, None], first_alone)
+                found[at] += [one.cut(shape.rank or 0, axis, place) for one in kept]
             else:
                 part = blocks(seen, claim, start, shape[axis])
-                found[at] += [part] if part is not None else []
+                found[at] += [part.uniform] if part is not None else []
         start = start + shape[axis] if shape.rank is not None else start + Dim(None)
-    return {at: [claim.uniform for claim in claims] for at, claims in found.items()}
+    return found
 
 
 def first_alone(shifts: Sequence[Shift]) -> Shift:
@@ -262,7 +283,8 @@ def expanded(seen: Seen) -> Iterator[Along]:
     missing = after.rank - before.rank
     for claim in seen.along(0):
         axis = claim.axis + missing
-        if not isinstance(after[axis], Expr) or after[axis] is not before[claim.axis]:
+        is_same = isinstance(after[axis], Expr) and after[axis] is before[claim.axis]
+        if not is_same and not (claim.is_owned and _is_beside_one(seen, after[axis], before[claim.axis])):
             continue
         is_kept = seen.is_kept([dim for at, dim in enumerate(after) if at != axis], claim)
         if is_kept is not False:
@@ -270,6 +292,21 @@ def expanded(seen: Seen) -> Iterator[Along]:
             yield claim._replace(axis=axis, shift=shift)
     if all(dim is ONE_EXPR or dim is after[missing + at] for at, dim in enumerate(before)):
         yield from (c for c in _repeated(seen, before, after) if _is_new(c.axis - missing, before))
+
+
+def _is_beside_one(seen: Seen, after: Dim, before: Dim) -> bool:
+    """The size is broadcast with 1, or with a 0 that is 0 for one row too."""
+    beside = [one for one in _pair(after, "broadcast") if one is not before]
+    cut = [one for one in _pair(beside[0], "min") if one is not ONE_EXPR] if len(beside) == 1 else []
+    each = seen.sizes.per_row(cut[0]) if len(cut) == 1 else None
+    return each is not None and seen.sizes.is_fixed(each)
+
+
+def _pair(dim: Dim, operator: str) -> list[Expr]:
+    """Both operands of a size that is nothing but this operator of two."""
+    atom = sole_atom(dim) if isinstance(dim, Expr) else None
+    found = [one for one in atom.args if isinstance(one, Expr)] if atom is not None and atom.op == operator else []
+    return found if len(found) == 2 else []
 
 
 def _is_new(axis: int, before: Shape) -> bool:

@@ -147,8 +147,10 @@ class Seen:
         inputs: Sequence[Claims | None],
         values: Sequence[Value],
         outputs: Sequence[Value],
+        node: int,
     ) -> None:
         """`inputs` are None where they are left out; `values` and `outputs` are those of the shape analysis."""
+        self.node = node
         self.operation = operation
         self.operator = operation.operator
         self.version = operation.version
@@ -276,7 +278,7 @@ class Seen:
     def known(self, index: int, claim: Along) -> frozenset[Symbol]:
         """Symbols that are the same in the runs that a claim is about, as it says of sizes that consist of one."""
         shape = self.shape(index)
-        dims = [claim.outer, claim.inner]
+        dims = [claim.outer] if claim.is_owned else [claim.outer, claim.inner]
         dims += [d for at, d in enumerate(shape) if at != claim.axis and isinstance(d, Expr)] if shape.rank else []
         lone = (dim.terms[0][0] for dim in dims if len(dim.terms) == 1 and len(dim.terms[0][0]) == 1)
         return frozenset(atoms[0] for atoms in lone if isinstance(atoms[0], Symbol))

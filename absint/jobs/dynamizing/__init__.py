@@ -7,7 +7,8 @@ coinciding  numbers that may be an old size though nothing fails if they stay, a
 preparing   the axes that become symbols; symbols of one legal size, and initialisers that are inputs too
 resizing    the symbols with their old sizes; tables whose shape carries one, as functions of it; changes
 finding     rounds of repairing, the shape analysis with repaired constants, and searching, which leads a requirement
-            back to a constant; the one combination of readings that nothing refutes
+            back to a constant
+choosing    the one combination of readings of targets that nothing refutes
 alignment   the readings of a target of Reshape
 rewriting   the copy of the model, with the nodes that compute sizes and tables (making)
 """

@@ -37,6 +37,8 @@ _TUPLES: Final = ("GatherND", "ScatterND")
 """Operators whose second operand has places of the data along its last axis."""
 _COUNTS: Final = ("Loop", "Range")
 """Operators of which one more trip or number changes more than a size that is broadcast."""
+_LEAST: Final = 3
+"""The least number that is tried as one less than a size or twice it: 1 and 2 are that too often by chance."""
 _MOST_TRIED: Final = 256
 """Numbers that are tried as sizes; more are taken to be undecided."""
 _READ_BY: Final = {"Slice": 2, "Resize": 3, "Gather": 1}
@@ -167,10 +169,15 @@ def _lists(operator: str) -> Sequence[int]:
 
 
 def _sizes(resizing: Resizing, number: int) -> Iterator[Expr]:
-    """The sizes that a number may stand for: an old size, a multiple, its half, one more, or the product of two."""
+    """The sizes that a number may stand for: an old size, a multiple, its half, one more, one less than it or twice it,
+    or the product of two.
+    """
     sizes = {symbol(name): size for name, size in resizing.sizes.items() if size > 0}
     yield from (symbol(name) for name, size in resizing.sizes.items() if size == number)
     made: list[Dim] = [one + 1 for one, size in sizes.items() if number == size + 1]
+    made += [
+        mul(const(by), one) - 1 for one, size in sizes.items() for by in (1, 2) if _LEAST <= number == by * size - 1
+    ]
     made += [mul(const(number // size), one) for one, size in sizes.items() if number > size and number % size == 0]
     made += [floordiv(one, 2) for one, size in sizes.items() if number > 0 and size == 2 * number]
     made += [mul(one, two) for one, two in combinations(sizes, 2) if number == sizes[one] * sizes[two]]
@@ -264,7 +271,8 @@ class _Trying:
         tried = find(
             self._analysed, run.inputs, run.resizing, run.chosen, self._may_vary, trials, found.requirements, decided
         )
-        failing = {
+        failing = set(tried.resized - found.resized if self._keeps_shapes(tried) else ())
+        failing |= {
             c.origin.node for c, fixed in tried.left
             if (c.origin.node, c.formula) not in found.requirements and fixed is not None
             and fixed.reason not in UNSURE and not run.resizing.has_room(c.formula)

@@ -13,8 +13,9 @@ from absint.jobs.copies.annotate import annotated
 from absint.jobs.copies.dialects import Style
 from absint.jobs.copies.gate import LeftOut
 from absint.jobs.copies.saving import STANDARD_OUTPUT, pieces_of
+from absint.jobs.dynamizing.choosing import settle
 from absint.jobs.dynamizing.coinciding import as_named
-from absint.jobs.dynamizing.finding import Found, settle
+from absint.jobs.dynamizing.finding import Found
 from absint.jobs.dynamizing.judging import Judging
 from absint.jobs.dynamizing.listing import Baked, Cause, baked, causes
 from absint.jobs.dynamizing.preparing import Axes, Request, prepared, refuse_overridable, sized

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from absint.jobs.dynamizing.choosing import Settled
 from absint.jobs.dynamizing.coinciding import coincident, silent
-from absint.jobs.dynamizing.finding import Found, Settled
+from absint.jobs.dynamizing.finding import Found
 from absint.jobs.dynamizing.judging import Judging
 from absint.jobs.dynamizing.resizing import Resizing
 from absint.jobs.dynamizing.rewriting import Place, Rewriter

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal, NamedTuple
 
-from absint.analyses.independence import CLAIMS, COUNTED, SHARED, Claims, Independence, strongest, text_of
+from absint.analyses.independence import CLAIMS, COUNTED, SHARED, Along, Claims, Independence, strongest, text_of
 from absint.analyses.independence.table import is_random, rule_of
 from absint.engine import fixpoint
 from absint.errors import UsageError
@@ -35,7 +35,7 @@ def is_called_batch(name: str, axes: Iterable[int]) -> bool:
 def first_meeting(analysed: Analysed, analysis: Independence, states: States, output: str) -> Meeting | None:
     """The first node on the way to an output that loses what is claimed of its inputs; None if none does."""
     operand = analysed.operands[output]
-    for keeps in (bool, _is_free):
+    for keeps in (bool, _is_regular, _is_free):
         if not keeps(_of(operand, states)):
             number = _first(analysed.nodes, states, operand, keeps)
             reason = _reason(analysed, analysis, states, number, keeps)
@@ -46,6 +46,11 @@ def first_meeting(analysed: Analysed, analysis: Independence, states: States, ou
 def claims_of(analysed: Analysed, states: States) -> dict[str, Claims]:
     """What is claimed of each output."""
     return {name: _of(analysed.operands[name], states) for name in analysed.outputs if name in analysed.operands}
+
+
+def _is_regular(claims: Claims) -> bool:
+    """Not only that data decide where the rows are."""
+    return any(not isinstance(claim, Along) or not claim.is_owned for claim in claims)
 
 
 def _is_free(claims: Claims) -> bool:
@@ -81,9 +86,9 @@ def _reason(
     inputs: list[Claims | None] = [None if o[0] < 0 else _of(o, states) for o in node.operands]
     if is_random(analysis.seen(number, inputs)):
         return "its numbers are random"
-    if keeps is not bool:
+    if keeps is _is_free:
         return "from here on rows depend on their number, or on how many there are"
-    if rule_of(node.operation) is None:
+    if keeps is _is_regular or rule_of(node.operation) is None:
         return _MIXERS.get(node.operation.op_type, "no rule says what it does with rows")
     texts = []
     for _, operand in known:
@@ -113,9 +118,10 @@ _FINDERS: Final = ("NonMaxSuppression", "NonZero", "Unique")
 _MIXERS: Final[Mapping[str, str]] = {
     **dict.fromkeys(QUANTISERS, "it rounds each row by the range of all"),
     **dict.fromkeys(_FINDERS, "it lists what it finds in all rows one after the other"),
+    "TopK": "data decide which row comes where",
     "Tokenizer": "it pads each row to the longest of all",
 }
-"""Why operators without a rule have none."""
+"""Why rows meet at these operators."""
 
 _BATCH: Final = re.compile(r".*batch.*|bs|bsz|[NB]|BS", re.DOTALL | re.IGNORECASE)
 
@@ -278,7 +284,7 @@ def _is_cut(analysed: Analysed, symbol: Symbol) -> bool:
 def _output(name: str, claims: Claims, meeting: Meeting | None) -> OutputRows:
     if SHARED in claims or claims == CLAIMS.bottom:
         return OutputRows(name, "shared")
-    best = next(iter(strongest(claims)), None)
+    best = next((claim for claim in strongest(claims) if not claim.is_owned), None)
     if best is not None:
         verdict: Verdict = "independent" if best.is_free else "by position"
         return OutputRows(name, verdict, best.axis, best.outer, best.inner, None if best.is_free else meeting)

@@ -72,6 +72,10 @@ CASES = {
         [node("ConstantOfShape", "s", "a"), node("Expand", "row t", "b"), node("Concat", "a b", "y", axis=1)],
         {"y": [5, 5]}, {**ROW, "s": ints(5, 2), "t": ints(5, 3)}, ["input[0]", "input[1]", "shape[0]"],
     ),
+    "one less": Case([node("Expand", "row s", "y")], {"y": [3, 3]}, {**ROW, "s": ints(3, 3)}, ["shape[0]"]),
+    "one less than twice the size": Case(
+        [node("Expand", "row s", "y")], {"y": [7, 3]}, {**ROW, "s": ints(7, 3)}, ["shape[0]"],
+    ),
     "the half of it": Case([node("Expand", "row s", "y")], {"y": [2, 3]}, {**ROW, "s": ints(2, 3)}, ["shape[0]"]),
     "Pad": Case([node("Pad", "row p", "y")], {"y": [7]}, {**ROW, "p": ints(0, 4)}, ["pads[1]"]),
     "TopK": Case(
@@ -217,3 +221,35 @@ def test_rows_do_not_decide_how_long_rows_are(tmp_path: Path) -> None:
     assert str(absint.analyze(made.path).shapes["y"]) == "[batch, 20]"
     (item,) = (item for item in refused(model, {"x": {0: "n"}}, tmp_path).baked if item.is_open)
     assert (item.old, item.new) == ("20", "10*n")
+
+
+def test_groups_of_channels_are_no_height(tmp_path: Path) -> None:
+    """4 groups beside a height of 4: what a normalisation scales is a parameter of the model."""
+    nodes = [
+        node("Reshape", "x grouped", "g"), node("InstanceNormalization", "g ones zeros", "n"),
+        node("Reshape", "n back", "b"), node("Conv", "b filters", "y"),
+    ]  # fmt: skip
+    constants = {
+        "filters": np.eye(8, dtype=np.float32).reshape(8, 8, 1, 1), "grouped": ints(0, 4, -1), "back": ints(2, 8, 4, 6),
+        "ones": np.ones(4, np.float32), "zeros": np.zeros(4, np.float32),
+    }  # fmt: skip
+    model = static(nodes, {"x": [2, 8, 4, 6]}, {"y": [2, 8, 4, 6]}, constants)
+    made = mended(model, {"x": {0: "batch", 2: "height", 3: "width"}}, tmp_path)
+    x = floats(3, 8, 5, 7)
+    of_groups = x.reshape(3, 4, -1)
+    of_groups = (of_groups - of_groups.mean(2, keepdims=True)) / np.sqrt(of_groups.var(2, keepdims=True) + 1e-5)
+    np.testing.assert_allclose(made.run(x=x)[0], of_groups.reshape(x.shape), rtol=1e-3, atol=1e-4)
+
+
+def test_filters_are_no_width(tmp_path: Path) -> None:
+    """Nor are the channels between two convolutions, though all weights are equal; where an output shows how many there
+    are, nothing tells.
+    """
+    inner = [node("ConstantOfShape", "s", "first"), node("Conv", "x first", "z")]
+    outer = [node("ConstantOfShape", "t", "second"), node("Conv", "z second", "y")]
+    constants = {"s": ints(4, 3, 1, 1), "t": ints(13, 4, 1, 1)}
+    axes = {"x": {2: "height", 3: "width"}}
+    model = static([*inner, *outer], {"x": [1, 3, 5, 4]}, {"y": [1, 13, 5, 4]}, constants)
+    assert mended(model, axes, tmp_path).found.baked == ()
+    model = static(inner, {"x": [1, 3, 5, 4]}, {"z": [1, 4, 5, 4]}, {"s": constants["s"]})
+    assert [item.new for item in refused(model, axes, tmp_path).baked] == ["width or height - 1"]
