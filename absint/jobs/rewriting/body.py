@@ -12,6 +12,7 @@ from absint.jobs.rewriting.exact import Exact
 from absint.jobs.rewriting.folding import copied, reads
 from absint.jobs.rewriting.noops import dims_of, numbers_of
 from absint.jobs.rewriting.size_emitting import SizeEmitter
+from absint.lattices.dtype import DType
 from absint.lattices.value import Tensor
 from absint.model.protos import domain_of
 from absint.program.graph import Scope
@@ -117,6 +118,9 @@ class Body:
             self.emitter.offer(name, dims)
         if name in self.producers:
             self.firsts.setdefault(same_numbers(value), name)
+            numbers = numbers_of(value)
+            if numbers and value is not None and value.dtype is DType.INT64:
+                self.emitter.offer_numbers(name, numbers, is_scalar=not value.shape.rank)
 
     def value(self, name: str) -> Tensor | None:
         """What is known of a value here."""

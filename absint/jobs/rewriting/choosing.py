@@ -47,11 +47,11 @@ class Needed:
         self._reads = {id(node): [*node.input, *(set(reads(node)) - set(node.input))] for node in nodes}
         self._uses: Counter[str] = Counter()
         self.count = 0
-        """Needed nodes without constants."""
+        """Needed nodes, those with constants far less."""
         for node in nodes:
             if id(node) not in sure:
                 self._weigh(node, 1)
-                self.count += node.op_type != "Constant"
+                self.count += _weight(node)
         for name in outputs:
             self.use(name, 1)
 
@@ -68,7 +68,7 @@ class Needed:
             before = node is None or self.is_needed(node)
             self._uses[item] += by
             if node is not None and self.is_needed(node) != before:
-                self.count += by if node.op_type != "Constant" else 0
+                self.count += by * _weight(node)
                 pending += self._reads[id(node)]
 
     def _weigh(self, node: NodeProto, by: int) -> None:
@@ -76,19 +76,34 @@ class Needed:
             self.use(name, by)
 
     def switch(self, choice: Choice, name: str) -> None:
-        """Let an operand of a needed node be another one."""
+        """Let an operand be another one."""
         before = choice.node.input[choice.at]
         choice.take(name)
         known = self._reads[id(choice.node)]
         known[known.index(before)] = name
-        self.use(name, 1)
-        self.use(before, -1)
+        if self.is_needed(choice.node):
+            self.use(name, 1)
+            self.use(before, -1)
+
+
+def _weight(node: NodeProto) -> int:
+    return 1 if node.op_type == "Constant" else 1 << 20
 
 
 def choose(choices: Sequence[Choice], needed: Needed, renamed: Mapping[str, str]) -> None:
-    """Take names with which fewer nodes are needed, those of all operands that read one name at once."""
+    """Take names with which fewer nodes are needed: improve upon the new names, and upon those of the model."""
     for choice in choices:
         choice.names = [renamed.get(name, name) for name in choice.names]
+    _settle(choices, needed)
+    found, count = [choice.node.input[choice.at] for choice in choices], needed.count
+    _switch(choices, [choice.names[0] for choice in choices], needed)
+    _settle(choices, needed)
+    if needed.count > count:
+        _switch(choices, found, needed)
+
+
+def _settle(choices: Sequence[Choice], needed: Needed) -> None:
+    """Change the operands that read one name at once, as long as that leaves fewer nodes."""
     for _ in range(_MOST_TURNS):
         before = needed.count
         groups: dict[str, list[Choice]] = {}

@@ -64,7 +64,7 @@ class Walk:
         self._dropped: list[NodeProto] = []
         self._unneeded: list[TensorProto] = []
         self.is_respelled = False
-        """Some node has other operands with the same sizes."""
+        """Some body reads other sizes from around it, whether that leaves fewer nodes or not."""
 
     def run(self) -> Walked:
         """The nodes that do the same."""
@@ -196,7 +196,6 @@ class Walk:
         spelled = [each for each in attributes if each.name != "allowzero" or not (is_reshape and copies_axis)]
         choice = Choice(node, at, names, attributes, spelled)
         choice.take(names[-1])
-        self.is_respelled = True
         self._choices.append(choice)
 
     def _made(self, found: Sequence[Sequence[object]], value: Tensor) -> str:

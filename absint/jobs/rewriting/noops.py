@@ -10,9 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from absint.lattices.contents import OPAQUE
 from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import FALSE, TRUE
-from absint.lattices.terms.expr import Expr
+from absint.lattices.terms.expr import Expr, const
+from absint.lattices.terms.normal import Real
 from absint.lattices.value import Tensor, Value
 from absint.model.messages import NodeMessage
 from absint.model.protos import domain_of
@@ -142,6 +144,32 @@ def _where(operands: Operands) -> int | None:
     return at if at and _is_same(operands, at) else None
 
 
+def _rounded(operands: Operands) -> int | None:
+    """Known numbers that are integers. (A 0 keeps its sign.)"""
+    before, after = operands.values[0], operands.output
+    if not _is_same(operands) or not _are_known(before) or before is None or after is None:
+        return None
+    return 0 if before.contents == after.contents else None
+
+
+def _neutral(operands: Operands) -> int | None:
+    """The other operand is 0 or 1 everywhere. Floats have to be known: a NaN or a -0.0 may change."""
+    commutes, number = _NEUTRAL[operands.node.op_type]
+    nothing = {const(number), Real.constant(number)}
+    for at in (0, 1) if commutes else (0,):
+        value, other = operands.values[at], operands.values[1 - at]
+        if value is not None and other is not None and other.contents is not None and _is_same(operands, at):
+            is_safe = value.dtype.is_integer or (number and _are_known(value))
+            if is_safe and nothing.issuperset(other.contents.elements):
+                return at
+    return None
+
+
+def _are_known(value: Tensor | None) -> bool:
+    """The elements of the tensor are numbers that are known."""
+    return value is not None and value.contents is not None and OPAQUE not in value.contents.elements
+
+
 def _split(operands: Operands) -> int | None:
     """There is one part."""
     return 0 if len(operands.node.output) == 1 and _is_same(operands) else None
@@ -159,7 +187,11 @@ _NOOPS: Final[Mapping[str, Callable[[Operands], int | None]]] = {
     "Dropout": _dropout,
     "Where": _where,
     "Split": _split,
+    **dict.fromkeys(("Ceil", "Floor", "Round"), _rounded),
+    **dict.fromkeys(("Add", "Sub", "Mul", "Div"), _neutral),
 }
+_NEUTRAL: Final = {"Add": (True, 0), "Sub": (False, 0), "Mul": (True, 1), "Div": (False, 1)}
+"""Whether operands may be exchanged, and the number that changes nothing."""
 
 _DROPS_IN_TRAINING_ONLY: Final = 7
 

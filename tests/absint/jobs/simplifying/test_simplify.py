@@ -350,3 +350,11 @@ def test_a_model_that_lists_no_outputs_stays() -> None:
     model = onnx.load("examples/tiny_decoder.onnx")
     del model.graph.output[:]
     assert absint.analyze(model).simplify().model == model
+
+
+def test_known_numbers_and_integers_pass_by_what_is_neutral() -> None:
+    _, copy = simplified("""(int64[N] x, float[N] f) => (int64[n] y, float[m] z)
+        <int64[1] zero = {0}, int64[1] one = {1}, float[1] none = {0}, float[1] unit = {1}> {
+        a = Add(zero, x)  b = Mul(a, one)  c = Sub(b, zero)  d = Div(c, one)  y = Neg(d)
+        e = Add(f, none)  g = Mul(e, unit)  z = Neg(g) }""")
+    assert operators(copy) == ["Neg", "Add", "Mul", "Neg"]  # -0.0 + 0.0 is 0.0, and NaNs have kinds
