@@ -11,7 +11,9 @@ import numpy as np
 from onnx import NodeProto
 
 from absint.jobs.rewriting.emitting import Emitter, NotWrittenError
+from absint.lattices.dtype import MANTISSA_BITS, DType
 from absint.lattices.terms.expr import Atom, Expr, const, expr_of, sole_atom
+from absint.lattices.terms.interval import Interval
 
 _SLICES: Final = 15
 """The version of Shape that gives part of a shape."""
@@ -170,11 +172,14 @@ class SizeEmitter(Emitter):
         return super()._factors(mono)
 
     def _whole(self, dims: Sequence[Expr]) -> str:
-        """The product of sizes, from a shape that has it or has them side by side; empty without one."""
+        """The product of sizes, from a shape that has it or has them side by side; empty without one.
+
+        onnxruntime computes ReduceProd in double.
+        """
         product = prod(dims, start=const(1))
         single = self._size(product)
         run = self._runs.get(tuple(dims))
-        if single or run is None:
+        if single or run is None or not product.bounds.leq(Interval(0, 1 << MANTISSA_BITS[DType.DOUBLE])):
             return single
         return self._node("ReduceProd", [self._run(run, len(dims))], "size", keepdims=len(self._single))
 

@@ -235,14 +235,18 @@ def test_sizes_that_data_decide_do_not_keep_a_model_as_it_is() -> None:
 
 
 def test_products_and_quotients_are_taken_from_shapes() -> None:
-    """The product of two neighbours in a shape is one node."""
-    _, copy = simplified("""(float[B, H, W, 4] x, float[1, 1] s) => (float[b, k] y, float[c, l] z)
-        <int64 zero = {0}, int64 one = {1}, int64 two = {2}, int64[1] first = {0}> {
-        shape = Shape(x)  b = Gather(shape, zero)  h = Gather(shape, one)  w = Gather(shape, two)
+    """The product of two neighbours in a shape is one node, where a double holds it: ReduceProd computes in double."""
+    for before, expected in (("MaxPool<kernel_shape=[1, 1], strides=[64, 64]>(i)", True), ("Relu(i)", False)):
+        _, copy = simplified(PRODUCT % before)
+        assert operators(copy).count("Gather") == 0
+        assert ("ReduceProd" in operators(copy)) is expected
+
+
+PRODUCT = """(float[B, 4, H, W] i, float[1, 1] s) => (float[b, k] y, float[c, l] z)
+        <int64 zero = {0}, int64 one = {2}, int64 two = {3}, int64[1] first = {0}> {
+        x = %s  shape = Shape(x)  b = Gather(shape, zero)  h = Gather(shape, one)  w = Gather(shape, two)
         hw = Mul(h, w)  b1 = Unsqueeze(b, first)  hw1 = Unsqueeze(hw, first)  to = Concat<axis=0>(b1, hw1)
-        y = Expand(s, to)  t = Neg(s)  z = Expand(t, hw1) }""")
-    assert operators(copy).count("Gather") == 0
-    assert "ReduceProd" in operators(copy)
+        y = Expand(s, to)  t = Neg(s)  z = Expand(t, hw1) }"""
 
 
 def test_what_a_node_before_requires_may_be_used_behind_it() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import onnxruntime
+import pytest
 from onnx import TensorProto, helper
 
 import absint
@@ -94,3 +95,14 @@ def test_names_of_the_model_and_new_ones_are_mixed_where_that_leaves_fewer_nodes
         b2 = Mul(b, two)  to2 = Concat<axis=0>(b2, p, four)  z = Reshape(past, to2) }""")
     assert "Concat" in operators(copy)
     assert operators(copy).count("Concat") == 1
+
+
+@pytest.mark.parametrize(("added", "expected"), [("k", 2), ("j", 4)])
+def test_the_elements_of_a_tensor_that_was_computed_are_below_2_to_63(added: str, expected: int) -> None:
+    """So B*H*W overflows in no order behind a tensor of these sizes; else it may."""
+    text = """(float[B, 1, 1] i, float[H, 1] j, float[W] k, float[1] s) => (float[n] y, float[m] z, float[a, b, c] t) {
+        r = Add(i, j)  t = Add(r, %s)  b = Shape<start=0, end=1>(i)  h = Shape<start=0, end=1>(j)  w = Shape(k)
+        bh = Mul(b, h)  bhw = Mul(bh, w)  y = Expand(s, bhw)
+        hw = Mul(h, w)  hwb = Mul(hw, b)  u = Neg(s)  z = Expand(u, hwb) }"""
+    _, copy = simplified(text % added)
+    assert operators(copy).count("Mul") == expected
