@@ -14,8 +14,11 @@ from typing import Final
 from onnx import AttributeProto, NodeProto
 
 from absint.jobs.rewriting.folding import reads
+from absint.transfer.traits import SHAPE_ALONE
 
 _MOST_TURNS: Final = 4
+_MOST_READERS: Final = 24
+"""Most operands of one origin that are changed at once."""
 
 
 @dataclass
@@ -46,6 +49,7 @@ class Needed:
         self._producers = {name: node for node in nodes for name in node.output if name}
         self._reads = {id(node): [*node.input, *(set(reads(node)) - set(node.input))] for node in nodes}
         self._uses: Counter[str] = Counter()
+        self._origins: dict[str, Collection[int]] = {}
         self.count = 0
         """Needed nodes, those with constants far less."""
         for node in nodes:
@@ -58,6 +62,18 @@ class Needed:
     def is_needed(self, node: NodeProto) -> bool:
         """The node may fail, or what it gives is read."""
         return id(node) not in self._sure or any(self._uses[name] for name in node.output)
+
+    def origins(self, name: str) -> Collection[int]:
+        """The nodes that compute a size, from those that read a shape on."""
+        if name not in self._origins:
+            node = self._producers.get(name)
+            found: set[int] = set()
+            if node is not None and id(node) in self._sure and node.op_type != "Constant":
+                found.add(id(node))
+                if node.op_type not in SHAPE_ALONE:
+                    found.update(*map(self.origins, self._reads[id(node)]))
+            self._origins[name] = found
+        return self._origins[name]
 
     def use(self, name: str, by: int) -> None:
         """One reader more, or one less."""
@@ -103,9 +119,17 @@ def choose(choices: Sequence[Choice], needed: Needed, renamed: Mapping[str, str]
 
 
 def _settle(choices: Sequence[Choice], needed: Needed) -> None:
-    """Change the operands that read one name at once, as long as that leaves fewer nodes."""
+    """Change the operands that read one name at once, and those of one origin, as long as that leaves fewer nodes."""
+    origins = [{name: needed.origins(name) for name in choice.names} for choice in choices]
+    readers: dict[int, list[int]] = {}
+    for at, each in enumerate(origins):
+        for node in set[int]().union(*each.values()):
+            readers.setdefault(node, []).append(at)
     for _ in range(_MOST_TURNS):
         before = needed.count
+        for node, places in readers.items():
+            if len(places) <= _MOST_READERS:
+                _turn(node, [(choices[at], origins[at]) for at in places], needed)
         groups: dict[str, list[Choice]] = {}
         for choice in choices:
             if needed.is_needed(choice.node):
@@ -114,6 +138,21 @@ def _settle(choices: Sequence[Choice], needed: Needed) -> None:
             _improve(group, needed)
         if needed.count == before:
             return
+
+
+def _turn(node: int, group: Sequence[tuple[Choice, Mapping[str, Collection[int]]]], needed: Needed) -> None:
+    """Let all operands that can come from a node do so, or all that need not come from it, if that is better."""
+    for comes in (True, False):
+        now, count = [choice.node.input[choice.at] for choice, _ in group], needed.count
+        wanted = [
+            name
+            if (node in origins[name]) is comes
+            else next((n for n in origins if (node in origins[n]) is comes), name)
+            for name, (_, origins) in zip(now, group, strict=True)
+        ]
+        _switch([choice for choice, _ in group], wanted, needed)
+        if needed.count >= count:
+            _switch([choice for choice, _ in group], now, needed)
 
 
 def _improve(group: Sequence[Choice], needed: Needed) -> None:

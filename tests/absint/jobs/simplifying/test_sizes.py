@@ -106,3 +106,31 @@ def test_the_elements_of_a_tensor_that_was_computed_are_below_2_to_63(added: str
         hw = Mul(h, w)  hwb = Mul(hw, b)  u = Neg(s)  z = Expand(u, hwb) }"""
     _, copy = simplified(text % added)
     assert operators(copy).count("Mul") == expected
+
+
+def test_a_number_beside_a_vector_may_be_a_vector_too() -> None:
+    """GreaterOrEqual takes the size as it comes from a shape, without a Gather or a Squeeze."""
+    _, copy = simplified("""(int64[N] x, float[S, 4] w) => (bool[n] y, int64 z) <int64 zero = {0}> {
+        shape = Shape(w)  s = Gather(shape, zero)  y = GreaterOrEqual(x, s)  z = Identity(s) }""")
+    assert operators(copy) == ["Shape", "Gather", "GreaterOrEqual"]
+    _, copy = simplified("""(int64[N] x, float[S, 4] w) => (bool[n] y) <int64 zero = {0}> {
+        shape = Shape(w)  s = Gather(shape, zero)  y = GreaterOrEqual(x, s) }""")
+    assert operators(copy) == ["Shape", "GreaterOrEqual"]
+
+
+def test_operands_of_one_origin_are_changed_together() -> None:
+    """One Gather more costs a node; two of one Shape save one, in place of two Shapes and two Squeezes."""
+    _, copy = simplified("""(float[B, S] x, float[8] bias) => (int64[b] y, int64[s] z)
+        <int64 zero = {0}, int64 one = {1}> {
+        b1 = Shape<start=0, end=1>(x)  b = Squeeze(b1)  s1 = Shape<start=1, end=2>(x)  s = Squeeze(s1)
+        y = Range(zero, b, one)  z = Range(zero, s, one) }""")
+    assert sorted(operators(copy)) == ["Gather", "Gather", "Range", "Range", "Shape"]
+
+
+@pytest.mark.parametrize("mode", ["nearest", "linear"])
+def test_sizes_of_the_axes_that_are_resized_are_enough(mode: str) -> None:
+    text = """(float[B, 2, H, 3] x, float[K, 5] like) => (float[b, 2, k, 5] y) {
+        b = Shape<start=0, end=2>(x)  k = Shape(like)  to = Concat<axis=0>(b, k)  y = Resize<mode="%s">(x, , , to) }"""
+    _, copy = simplified(text % mode)
+    assert operators(copy) == ["Shape", "Resize"]
+    assert operators(simplified(text % mode, opset=17)[1]) == ["Shape", "Shape", "Concat", "Resize"]
