@@ -165,6 +165,8 @@ class _Job:
         self._analysed, self._original, self._passes, self._end = copy(analysed), original, passes, end
         self._analysed.loaded = with_outline(analysed.loaded, original)
         self._is_legal = is_legal
+        self._until = end
+        """When the proof of the present copy ends: halves of its changes get a third of the time that is left."""
         self._gate = Gate(self._analysed, original, load=load)
 
     @cached_property
@@ -208,7 +210,9 @@ class _Job:
         model = ModelProto()
         model.CopyFrom(self._original)
         keeps_sizes = bool(sized_by(self._analysed)) and not self._gate.tells_shapes
-        rounds = Rounds(self._passes, self._again, Known, keeps_sizes, self._end, self._is_legal)
+        third = (self._end - monotonic()) / 3
+        self._until = monotonic() + 2 * third
+        rounds = Rounds(self._passes, self._again, Known, keeps_sizes, monotonic() + third, self._is_legal)
         return _Copy(model, rounds.run(model, self._analysed, self._known, kept))
 
     def _again(self, model: ModelProto) -> Result:
@@ -229,7 +233,7 @@ class _Job:
             return made, checked.complaint
         assert isinstance(self._analysed, Result)
         copy = made.passed.found if isinstance(made.passed.found, Result) else self._again(model)
-        left = self._end - monotonic()
+        left = self._until - monotonic()
         if left <= 0:
             return made, _OVER
         try:
