@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from absint.lattices.contents import OPAQUE
+from absint.lattices.contents import OPAQUE, Element
 from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import FALSE, TRUE
 from absint.lattices.terms.expr import Expr, const
@@ -154,14 +154,21 @@ def _rounded(operands: Operands) -> int | None:
 
 def _neutral(operands: Operands) -> int | None:
     """The other operand is 0 or 1 everywhere. Floats have to be known: a NaN or a -0.0 may change."""
-    commutes, number = _NEUTRAL[operands.node.op_type]
-    nothing = {const(number), Real.constant(number)}
+    at = beside_neutral(operands)
+    value = None if at is None else operands.values[at]
+    if value is None or value.dtype.is_integer or value.dtype is DType.BOOL:
+        return at
+    return at if operands.node.op_type in ("Mul", "Div") and _are_known(value) else None
+
+
+def beside_neutral(operands: Operands) -> int | None:
+    """The operand of which a node computes the same number, since the other one is 0 or 1 everywhere, or a truth."""
+    commutes, neutral = _NEUTRAL.get(operands.node.op_type, (False, frozenset[Element]()))
     for at in (0, 1) if commutes else (0,):
-        value, other = operands.values[at], operands.values[1 - at]
-        if value is not None and other is not None and other.contents is not None and _is_same(operands, at):
-            is_safe = value.dtype.is_integer or (number and _are_known(value))
-            if is_safe and nothing.issuperset(other.contents.elements):
-                return at
+        other = operands.values[1 - at]
+        elements = other.contents.elements if other is not None and other.contents is not None else (OPAQUE,)
+        if neutral.issuperset(elements) and _is_same(operands, at):
+            return at
     return None
 
 
@@ -188,10 +195,19 @@ _NOOPS: Final[Mapping[str, Callable[[Operands], int | None]]] = {
     "Where": _where,
     "Split": _split,
     **dict.fromkeys(("Ceil", "Floor", "Round"), _rounded),
-    **dict.fromkeys(("Add", "Sub", "Mul", "Div"), _neutral),
+    **dict.fromkeys(("Add", "Sub", "Mul", "Div", "And", "Or"), _neutral),
 }
-_NEUTRAL: Final = {"Add": (True, 0), "Sub": (False, 0), "Mul": (True, 1), "Div": (False, 1)}
-"""Whether operands may be exchanged, and the number that changes nothing."""
+_ZEROS: Final[frozenset[Element]] = frozenset((const(0), Real.constant(0)))
+_ONES: Final[frozenset[Element]] = frozenset((const(1), Real.constant(1)))
+_NEUTRAL: Final[Mapping[str, tuple[bool, frozenset[Element]]]] = {
+    "Add": (True, _ZEROS),
+    "Sub": (False, _ZEROS),
+    "Mul": (True, _ONES),
+    "Div": (False, _ONES),
+    "And": (True, frozenset((TRUE,))),
+    "Or": (True, frozenset((FALSE,))),
+}
+"""Whether operands may be exchanged, and the elements that change nothing."""
 
 _DROPS_IN_TRAINING_ONLY: Final = 7
 

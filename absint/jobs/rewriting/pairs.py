@@ -134,7 +134,7 @@ def pair(body: Body, node: NodeProto, output: Tensor) -> None:
         node.input[0] = before.input[0]
         del node.attribute[:]
         node.attribute.append(make_attribute("perm", turned))
-    elif node.op_type in RESHAPING and _is_turned(body, node, output):
+    elif node.op_type in RESHAPING and (_is_turned(body, node, output) or (is_single and _keeps(body, node, output))):
         pass
     elif node.op_type in RESHAPING:
         is_pair = before is not None and is_single and before.op_type in RESHAPING
@@ -142,6 +142,26 @@ def pair(body: Body, node: NodeProto, output: Tensor) -> None:
         _reshape(body, node, source, output, is_pair)
     elif before is not None and (before.op_type, node.op_type) == ("SplitToSequence", "SequenceAt"):
         _take_part(body, before, node)
+
+
+def _keeps(body: Body, node: NodeProto, output: Tensor) -> bool:
+    """A reduction that drops its axes, which the node brings back: it keeps them as 1."""
+    before = body.before(node.input[0])
+    if before is None or not before.op_type.startswith("Reduce") or _integer(before, "keepdims", 1):
+        return False
+    given = next((list(attribute.ints) for attribute in before.attribute if attribute.name == "axes"), None)
+    numbers = numbers_of(body.value(before.input[1])) if given is None and len(before.input) > 1 else None
+    axes = [number.const for number in numbers] if numbers else given
+    dims = dims_of(body.value(before.input[0]))
+    if dims is None or not axes or any(axis is None or not -len(dims) <= axis < len(dims) for axis in axes):
+        return False
+    places = {(axis or 0) % len(dims) for axis in axes}
+    if tuple(const(1) if axis in places else dim for axis, dim in enumerate(dims)) != dims_of(output):
+        return False
+    kept = NodeProto(op_type=before.op_type, name=node.name, input=before.input, output=node.output)
+    kept.attribute.extend(attribute for attribute in before.attribute if attribute.name != "keepdims")
+    node.CopyFrom(kept)
+    return True
 
 
 def _is_turned(body: Body, node: NodeProto, output: Tensor) -> bool:
@@ -180,7 +200,13 @@ def _merged(whole: Sequence[Expr], merged: Sequence[Expr]) -> list[list[int]] | 
 
 
 def join(body: Body, node: NodeProto) -> None:
-    """Join the elements of a sequence without the sequence: Concat fails where ConcatFromSequence does."""
+    """Join the elements of a sequence without the sequence: Concat fails where ConcatFromSequence does.
+
+    And choose between two tensors without negating first.
+    """
+    chosen = body.before(node.input[0]) if node.op_type == "Where" and not node.domain else None
+    if chosen is not None and chosen.op_type == "Not" and not chosen.domain:
+        node.input[:] = [chosen.input[0], node.input[2], node.input[1]]
     if node.op_type != "ConcatFromSequence" or node.domain or _integer(node, "new_axis", 0):
         return
     found = _elements(body, node.input[0])

@@ -210,3 +210,18 @@ def test_axes_that_a_node_parts_in_another_way_are_not_turned() -> None:
         <int64[3] to = {0, 8, 8}, int64[4] back = {0, 8, 4, 2}> {
         m = Reshape(x, to)  t = Transpose<perm=[0, 2, 1]>(m)  y = Reshape(t, back) }""")
     assert operators(copy) == ["Reshape", "Transpose", "Reshape"]
+
+
+def test_a_choice_needs_no_negation() -> None:
+    _, copy = simplified("""(bool[N] c, float[N] a, float[N] b) => (float[n] y) {
+        n = Not(c)  y = Where(n, a, b) }""")
+    assert operators(copy) == ["Where"]
+    assert list(copy.graph.node[0].input) == ["c", "b", "a"]
+
+
+@pytest.mark.parametrize("operator", ["ReduceSum", "ReduceMax", "ReduceMean"])
+def test_a_reduction_keeps_the_axes_that_are_brought_back(operator: str) -> None:
+    text = f"""(float[N, 3, 2] x) => (float[a, 1, 2] y, float[b, c] z) <int64[1] axes = {{%d}}, int64[1] one = {{1}}> {{
+        r = {operator}<keepdims=0>(x, axes)  y = Unsqueeze(r, one)  z = {operator}<keepdims=0>(x, one) }}"""
+    assert operators(simplified(text % -2)[1]) == [operator, operator]
+    assert operators(simplified(text % 0)[1]) == [operator, "Unsqueeze", operator]

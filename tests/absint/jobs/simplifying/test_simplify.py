@@ -360,5 +360,19 @@ def test_known_numbers_and_integers_pass_by_what_is_neutral() -> None:
     _, copy = simplified("""(int64[N] x, float[N] f) => (int64[n] y, float[m] z)
         <int64[1] zero = {0}, int64[1] one = {1}, float[1] none = {0}, float[1] unit = {1}> {
         a = Add(zero, x)  b = Mul(a, one)  c = Sub(b, zero)  d = Div(c, one)  y = Neg(d)
-        e = Add(f, none)  g = Mul(e, unit)  z = Neg(g) }""")
-    assert operators(copy) == ["Neg", "Add", "Mul", "Neg"]  # -0.0 + 0.0 is 0.0, and NaNs have kinds
+        e = Mul(f, unit)  g = Add(e, none)  z = Neg(g) }""")
+    assert operators(copy) == ["Neg", "Mul", "Add", "Neg"]  # -0.0 + 0.0 is 0.0, and NaNs have kinds
+
+
+def test_a_factor_of_1_goes_behind_arithmetic() -> None:
+    """There no NaN signals, which a product would change; Relu passes on what it gets."""
+    text = """(float[N, 2] x) => (float[n, 2] y) <float[2] one = {1, 1}> {
+        a = %s  t = Transpose(a)  u = Transpose(t)  b = Mul(u, one)  c = Div(b, one)  y = Abs(c) }"""
+    assert operators(simplified(text % "Sqrt(x)")[1]) == ["Sqrt", "Abs"]
+    assert operators(simplified(text % "Relu(x)")[1]) == ["Relu", "Mul", "Abs"]
+
+
+def test_truths_that_change_nothing_go() -> None:
+    _, copy = simplified("""(bool[N] x, bool[M] z) => (bool[n] y, bool[m] w) <bool yes = {1}, bool[1] no = {0}> {
+        a = And(x, yes)  b = Or(no, a)  y = Not(b)  w = And(z, no) }""")
+    assert operators(copy) == ["Not", "And"]
