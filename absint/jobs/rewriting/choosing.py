@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
 from onnx import AttributeProto, NodeProto
@@ -17,6 +18,8 @@ from absint.jobs.rewriting.folding import reads
 from absint.transfer.traits import SHAPE_ALONE
 
 _MOST_TURNS: Final = 4
+_MOST_ORIGINS: Final = 64
+"""Most nodes that are counted as those that compute a size."""
 _MOST_READERS: Final = 24
 """Most operands of one origin that are changed at once."""
 
@@ -49,7 +52,6 @@ class Needed:
         self._producers = {name: node for node in nodes for name in node.output if name}
         self._reads = {id(node): [*node.input, *(set(reads(node)) - set(node.input))] for node in nodes}
         self._uses: Counter[str] = Counter()
-        self._origins: dict[str, Collection[int]] = {}
         self.count = 0
         """Needed nodes, those with constants far less."""
         for node in nodes:
@@ -65,15 +67,14 @@ class Needed:
 
     def origins(self, name: str) -> Collection[int]:
         """The nodes that compute a size, from those that read a shape on."""
-        if name not in self._origins:
-            node = self._producers.get(name)
-            found: set[int] = set()
-            if node is not None and id(node) in self._sure and node.op_type != "Constant":
-                found.add(id(node))
-                if node.op_type not in SHAPE_ALONE:
-                    found.update(*map(self.origins, self._reads[id(node)]))
-            self._origins[name] = found
-        return self._origins[name]
+        found: dict[int, None] = {}
+        pending = [name]
+        while pending and len(found) < _MOST_ORIGINS:
+            node = self._producers.get(pending.pop())
+            if node is not None and id(node) in self._sure and id(node) not in found and node.op_type != "Constant":
+                found[id(node)] = None
+                pending += self._reads[id(node)] if node.op_type not in SHAPE_ALONE else ()
+        return found
 
     def use(self, name: str, by: int) -> None:
         """One reader more, or one less."""
@@ -123,13 +124,17 @@ def _settle(choices: Sequence[Choice], needed: Needed) -> None:
     origins = [{name: needed.origins(name) for name in choice.names} for choice in choices]
     readers: dict[int, list[int]] = {}
     for at, each in enumerate(origins):
-        for node in set[int]().union(*each.values()):
+        for node in dict.fromkeys(chain(*each.values())):
             readers.setdefault(node, []).append(at)
+    groups_of_origin = {  # a node of a chain says what the first one of the same readers does
+        tuple((at, *(node in found for found in origins[at].values())) for at in places): (node, places)
+        for node, places in readers.items()
+        if 1 < len(places) <= _MOST_READERS
+    }
     for _ in range(_MOST_TURNS):
         before = needed.count
-        for node, places in readers.items():
-            if len(places) <= _MOST_READERS:
-                _turn(node, [(choices[at], origins[at]) for at in places], needed)
+        for node, places in groups_of_origin.values():
+            _turn(node, [(choices[at], origins[at]) for at in places], needed)
         groups: dict[str, list[Choice]] = {}
         for choice in choices:
             if needed.is_needed(choice.node):

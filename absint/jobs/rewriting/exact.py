@@ -47,15 +47,17 @@ class Fitting:
     def __init__(self) -> None:
         self._known: dict[tuple[Atom, ...], tuple[int, Relation]] = {}
         """By a product of sizes, a relation that bounds it, and how often the product is in it."""
+        self._seen: set[tuple[Shape, int]] = set()
 
     def see(self, nodes: Nodes, node: int, state: State) -> None:
         """What a node gives is computed in each run that gets further: a node of the main graph, at the first visit."""
         if nodes[node].gate >= 0 or str(nodes[node].path):
             return
         for value in state:
-            if isinstance(value, Tensor) and value.dtype.bits and value.shape.rank:
+            if isinstance(value, Tensor) and value.shape.rank and (value.shape, value.dtype.bits) not in self._seen:
+                self._seen.add((value.shape, value.dtype.bits))
                 count = product(value.shape.dims)
-                if isinstance(count, Expr):
+                if isinstance(count, Expr) and value.dtype.bits:
                     bounded = le(count * value.dtype.bits, _BITS)
                     for mono, coef in count.terms:
                         self._known[mono] = max(
