@@ -7,7 +7,7 @@ a requirement or a second output mentions too.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Final
 
@@ -17,7 +17,7 @@ from absint.lattices.dtype import CONFLICT, DType
 from absint.lattices.logic import relation as rel
 from absint.lattices.logic.facts import NO_FACTS, Facts
 from absint.lattices.logic.piecewise import given
-from absint.lattices.logic.relation import FALSE, TRUE
+from absint.lattices.logic.relation import FALSE, TRUE, Relation
 from absint.lattices.logic.truth import YES
 from absint.lattices.shape import SCALAR, TOP_SHAPE, Shape, shape_of
 from absint.lattices.starred import aligned, place
@@ -49,7 +49,7 @@ class Op(Stating):
         facts: Facts = NO_FACTS,
         name: str = "",
         policy: UnificationPolicy = SOUND,
-        premises: bool = True,
+        premises: bool | Callable[[Relation], bool] = True,
         bounds: Sequence[Within | None] = (),
         semantics: Semantics = EITHER,
     ) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final, NoReturn, TypeVar, overload
 
 from absint.lattices.logic import relation as rel
@@ -98,8 +98,8 @@ class Stating(Attributes):
     _facts: Facts
     rests_on_facts: bool
     """The rule has looked at the facts: under others it may say something else of the same inputs."""
-    premises: bool
-    """Numeric premises may be assumed; see `assume`."""
+    premises: bool | Callable[[Relation], bool]
+    """Numeric premises may be assumed, or those of which this is true; see `assume`."""
     semantics: Semantics
     """The runs that the analysis is about, where onnxruntime differs from the documents of ONNX."""
     statements: dict[Statement, None]
@@ -171,6 +171,8 @@ class Stating(Attributes):
             return False
         if self.facts and self.decide(relation) is YES:
             return True
+        if callable(self.premises):
+            return self.premises(relation)
         if not self.premises or not is_ordinary(relation, self.facts, products=products):
             return False
         self.state(relation, reason, "assumed")

@@ -13,6 +13,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from absint.engine import WeakTopologicalOrder, weak_topological_order
+from absint.lattices.logic.relation import Relation
 from absint.lattices.shape import Shape
 from absint.program.nodes import Node, Nodes, Path
 from absint.program.steps import LoopBody, Operand, Step
@@ -45,10 +46,10 @@ class Scope:
 class Program:
     """A lowered model."""
 
-    def __init__(self, *, premises: bool = True, semantics: Semantics = EITHER) -> None:
+    def __init__(self, *, premises: bool | Callable[[Relation], bool] = True, semantics: Semantics = EITHER) -> None:
         self.nodes = Nodes()
         self.premises = premises
-        """Rules may assume numeric premises (`Op.assume`)."""
+        """Rules may assume numeric premises (`Op.assume`): all of them, or those of which this is true."""
         self.semantics = semantics
         """The runs that rules are about."""
         self.main = Scope()

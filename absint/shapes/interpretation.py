@@ -135,7 +135,7 @@ class Interpretation(Analysis[State]):
         """Summaries of folded calls, in the body of one."""
 
     def _setting(self) -> object:
-        if self.policy.sound and self.program.premises and self.program.semantics == EITHER:
+        if self.policy.sound and self.program.premises is True and self.program.semantics == EITHER:
             return None
         return self.policy, self.program.premises, self.program.semantics
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import ChainMap, Counter
 from collections.abc import Collection, Hashable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from onnx import GraphProto, ModelProto, NodeProto
 
@@ -12,9 +13,17 @@ from absint.jobs.rewriting.exact import Exact
 from absint.jobs.rewriting.folding import copied, reads
 from absint.jobs.rewriting.noops import dims_of, numbers_of
 from absint.jobs.rewriting.size_emitting import SizeEmitter
+from absint.lattices.dtype import DType
 from absint.lattices.value import Tensor
 from absint.model.protos import domain_of
 from absint.program.graph import Scope
+from absint.transfer.traits import RESHAPING
+
+_MOVING: Final = RESHAPING | {"Transpose", "Expand", "Slice"}
+"""Operators whose output has elements of the first input."""
+_ARITHMETIC: Final = frozenset(
+    {"Add", "Sub", "Mul", "Div", "Sqrt", "MatMul", "Gemm", "Conv", "LayerNormalization", "InstanceNormalization"}
+)
 
 
 @dataclass(frozen=True)
@@ -117,6 +126,9 @@ class Body:
             self.emitter.offer(name, dims)
         if name in self.producers:
             self.firsts.setdefault(same_numbers(value), name)
+            numbers = numbers_of(value)
+            if numbers and value is not None and value.dtype is DType.INT64:
+                self.emitter.offer_numbers(name, numbers, is_scalar=not value.shape.rank)
 
     def value(self, name: str) -> Tensor | None:
         """What is known of a value here."""
@@ -126,6 +138,13 @@ class Body:
         """The node of this graph that computes a value, if it cannot fail."""
         found = self.producers.get(name)
         return None if found is None or id(found) not in self.sure or self.setting.is_call(found) else found
+
+    def is_quiet(self, name: str) -> bool:
+        """Floats that arithmetic computed: no NaN among them signals, so that 1 times each of them is the same bits."""
+        node = self.producers.get(name)
+        while node is not None and node.op_type in _MOVING and not node.domain:
+            node = self.producers.get(node.input[0])
+        return node is not None and node.op_type in _ARITHMETIC and not node.domain
 
     def before(self, name: str) -> NodeProto | None:
         """The same of a node that has inputs."""

@@ -9,13 +9,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
 from onnx import AttributeProto, NodeProto
 
 from absint.jobs.rewriting.folding import reads
+from absint.transfer.traits import SHAPE_ALONE
 
 _MOST_TURNS: Final = 4
+_MOST_ORIGINS: Final = 64
+"""Most nodes that are counted as those that compute a size."""
+_MOST_READERS: Final = 24
+"""Most operands of one origin that are changed at once."""
 
 
 @dataclass
@@ -47,17 +53,28 @@ class Needed:
         self._reads = {id(node): [*node.input, *(set(reads(node)) - set(node.input))] for node in nodes}
         self._uses: Counter[str] = Counter()
         self.count = 0
-        """Needed nodes without constants."""
+        """Needed nodes, those with constants far less."""
         for node in nodes:
             if id(node) not in sure:
                 self._weigh(node, 1)
-                self.count += node.op_type != "Constant"
+                self.count += _weight(node)
         for name in outputs:
             self.use(name, 1)
 
     def is_needed(self, node: NodeProto) -> bool:
         """The node may fail, or what it gives is read."""
         return id(node) not in self._sure or any(self._uses[name] for name in node.output)
+
+    def origins(self, name: str) -> Collection[int]:
+        """The nodes that compute a size, from those that read a shape on."""
+        found: dict[int, None] = {}
+        pending = [name]
+        while pending and len(found) < _MOST_ORIGINS:
+            node = self._producers.get(pending.pop())
+            if node is not None and id(node) in self._sure and id(node) not in found and node.op_type != "Constant":
+                found[id(node)] = None
+                pending += self._reads[id(node)] if node.op_type not in SHAPE_ALONE else ()
+        return found
 
     def use(self, name: str, by: int) -> None:
         """One reader more, or one less."""
@@ -68,7 +85,7 @@ class Needed:
             before = node is None or self.is_needed(node)
             self._uses[item] += by
             if node is not None and self.is_needed(node) != before:
-                self.count += by if node.op_type != "Constant" else 0
+                self.count += by * _weight(node)
                 pending += self._reads[id(node)]
 
     def _weigh(self, node: NodeProto, by: int) -> None:
@@ -76,21 +93,48 @@ class Needed:
             self.use(name, by)
 
     def switch(self, choice: Choice, name: str) -> None:
-        """Let an operand of a needed node be another one."""
+        """Let an operand be another one."""
         before = choice.node.input[choice.at]
         choice.take(name)
         known = self._reads[id(choice.node)]
         known[known.index(before)] = name
-        self.use(name, 1)
-        self.use(before, -1)
+        if self.is_needed(choice.node):
+            self.use(name, 1)
+            self.use(before, -1)
+
+
+def _weight(node: NodeProto) -> int:
+    return 1 if node.op_type == "Constant" else 1 << 20
 
 
 def choose(choices: Sequence[Choice], needed: Needed, renamed: Mapping[str, str]) -> None:
-    """Take names with which fewer nodes are needed, those of all operands that read one name at once."""
+    """Take names with which fewer nodes are needed: improve upon the new names, and upon those of the model."""
     for choice in choices:
         choice.names = [renamed.get(name, name) for name in choice.names]
+    _settle(choices, needed)
+    found, count = [choice.node.input[choice.at] for choice in choices], needed.count
+    _switch(choices, [choice.names[0] for choice in choices], needed)
+    _settle(choices, needed)
+    if needed.count > count:
+        _switch(choices, found, needed)
+
+
+def _settle(choices: Sequence[Choice], needed: Needed) -> None:
+    """Change the operands that read one name at once, and those of one origin, as long as that leaves fewer nodes."""
+    origins = [{name: needed.origins(name) for name in choice.names} for choice in choices]
+    readers: dict[int, list[int]] = {}
+    for at, each in enumerate(origins):
+        for node in dict.fromkeys(chain(*each.values())):
+            readers.setdefault(node, []).append(at)
+    groups_of_origin = {  # a node of a chain says what the first one of the same readers does
+        tuple((at, *(node in found for found in origins[at].values())) for at in places): (node, places)
+        for node, places in readers.items()
+        if 1 < len(places) <= _MOST_READERS
+    }
     for _ in range(_MOST_TURNS):
         before = needed.count
+        for node, places in groups_of_origin.values():
+            _turn(node, [(choices[at], origins[at]) for at in places], needed)
         groups: dict[str, list[Choice]] = {}
         for choice in choices:
             if needed.is_needed(choice.node):
@@ -99,6 +143,21 @@ def choose(choices: Sequence[Choice], needed: Needed, renamed: Mapping[str, str]
             _improve(group, needed)
         if needed.count == before:
             return
+
+
+def _turn(node: int, group: Sequence[tuple[Choice, Mapping[str, Collection[int]]]], needed: Needed) -> None:
+    """Let all operands that can come from a node do so, or all that need not come from it, if that is better."""
+    for comes in (True, False):
+        now, count = [choice.node.input[choice.at] for choice, _ in group], needed.count
+        wanted = [
+            name
+            if (node in origins[name]) is comes
+            else next((n for n in origins if (node in origins[n]) is comes), name)
+            for name, (_, origins) in zip(now, group, strict=True)
+        ]
+        _switch([choice for choice, _ in group], wanted, needed)
+        if needed.count >= count:
+            _switch([choice for choice, _ in group], now, needed)
 
 
 def _improve(group: Sequence[Choice], needed: Needed) -> None:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from copy import copy
-from functools import cached_property
-from typing import ClassVar
+from functools import cached_property, partial
+from operator import itemgetter
+from typing import ClassVar, Final
 
 from onnx import NodeProto
 
@@ -17,21 +18,60 @@ from absint.jobs.rewriting.differing import differs
 from absint.lattices.contents import Element, element_symbols
 from absint.lattices.dtype import DType
 from absint.lattices.logic.facts import NO_FACTS, Facts
-from absint.lattices.logic.relation import TRUE, Relation
+from absint.lattices.logic.relation import TRUE, Relation, le
+from absint.lattices.logic.truth import YES
 from absint.lattices.records import changed
 from absint.lattices.shape import Shape
-from absint.lattices.terms.expr import Dim, Expr, Symbol, const, symbol
+from absint.lattices.terms.expr import Atom, Dim, Expr, Symbol, const, product, symbol
 from absint.lattices.terms.normal import substitute
 from absint.lattices.value import BOTTOM, Tensor, Value, map_tensors
 from absint.model.weights import Array, array_of
 from absint.program.graph import Scope
 from absint.program.limits import CHECK
-from absint.program.nodes import Path
+from absint.program.nodes import Nodes, Path
 from absint.program.steps import IfJoin, LoopBody, Operand
 from absint.shapes.analysis import ShapeAnalysis
 from absint.shapes.refinement import solved
+from absint.shapes.summaries import State
 from absint.solution.analysed import Analysed
 from absint.transfer.traits import RANDOM
+
+
+class Fitting:
+    """Numeric premises that hold since tensors fit into memory: of a run that has computed them, each has at most as
+    many bytes as a processor has addresses.
+
+    So a number of elements overflows nowhere behind a tensor that has as many.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[Atom, ...], tuple[int, Relation]] = {}
+        """By a product of sizes, a relation that bounds it, and how often the product is in it."""
+        self._seen: set[tuple[Shape, int]] = set()
+
+    def see(self, nodes: Nodes, node: int, state: State) -> None:
+        """What a node gives is computed in each run that gets further: a node of the main graph, at the first visit."""
+        if nodes[node].gate >= 0 or str(nodes[node].path):
+            return
+        for value in state:
+            if isinstance(value, Tensor) and value.shape.rank and (value.shape, value.dtype.bits) not in self._seen:
+                self._seen.add((value.shape, value.dtype.bits))
+                count = product(value.shape.dims)
+                if isinstance(count, Expr) and value.dtype.bits:
+                    bounded = le(count * value.dtype.bits, _BITS)
+                    for mono, coef in count.terms:
+                        self._known[mono] = max(
+                            (coef * value.dtype.bits, bounded), self._known.get(mono, (0, bounded)), key=itemgetter(0)
+                        )
+
+    def __call__(self, premise: Relation) -> bool:
+        """The premise holds behind the tensors so far."""
+        monos = {mono for part in premise.comparisons() for mono, _ in part.expr.terms if mono in self._known}
+        return bool(monos) and NO_FACTS.assume(*(self._known[mono][1] for mono in monos)).decide(premise) is YES
+
+
+_BITS: Final = 8 << 57
+"""What a processor of 64 bits can address at most (x86 with five levels of pages)."""
 
 
 class Exact:
@@ -46,13 +86,17 @@ class Exact:
         sizes: Mapping[str, int],
         inputs: Mapping[int, Value] | None = None,
         facts: Facts = NO_FACTS,
+        fitting: Fitting | None = None,
     ) -> None:
-        """`inputs` are the inputs by node, if not those at the sizes, and `facts` hold of them."""
+        """`inputs` are the inputs by node, if not those at the sizes, and `facts` hold of them. Numeric premises are
+        assumed that `fitting` shows.
+        """
         program = copy(analysed.program)
-        program.premises = False
+        program.premises = fitting or False
         self._nodes = program.nodes
         given = _inputs(analysed, sizes) if inputs is None else inputs
-        self._analysis = ShapeAnalysis(program, facts, inputs=given)
+        see = partial(fitting.see, program.nodes) if fitting is not None else None
+        self._analysis = ShapeAnalysis(program, facts, inputs=given, trace=see)
         self._states = solved(changed(analysed.lowered, program=program), self._analysis, CHECK) or []
         self._doubtful = self._reached(
             node

@@ -8,15 +8,15 @@ from typing import Final
 
 import numpy as np
 from onnx import AttributeProto, GraphProto, NodeProto, TensorProto
-from onnx.helper import make_tensor_value_info
+from onnx.helper import make_attribute, make_tensor_value_info
 
 from absint.jobs.rewriting.body import Body, Setting, same_numbers
 from absint.jobs.rewriting.choosing import Choice, Needed, choose
 from absint.jobs.rewriting.emitting import NotWrittenError
 from absint.jobs.rewriting.folding import INITIALISERS_ALONE, copied, prune, reads, remove, rename, rename_captured
-from absint.jobs.rewriting.noops import numbers_of, passed_on
+from absint.jobs.rewriting.noops import beside_neutral, numbers_of, passed_on
 from absint.jobs.rewriting.pairs import is_undone, join, pair
-from absint.jobs.rewriting.targets import Sized, options
+from absint.jobs.rewriting.targets import Sized, is_broadcast, options
 from absint.lattices.value import Tensor
 from absint.model.messages import GraphMessage, NodeMessage
 from absint.model.protos import bodies, graphs
@@ -64,7 +64,7 @@ class Walk:
         self._dropped: list[NodeProto] = []
         self._unneeded: list[TensorProto] = []
         self.is_respelled = False
-        """Some node has other operands with the same sizes."""
+        """Some body reads other sizes from around it, whether that leaves fewer nodes or not."""
 
     def run(self) -> Walked:
         """The nodes that do the same."""
@@ -131,7 +131,11 @@ class Walk:
 
     def _is_passed_on(self, operands: Sized) -> bool:
         """The node gives back what it takes, and whoever reads it reads that."""
+        node = operands.node
         at = passed_on(operands) if "noops" in self._passes else None
+        if at is None and "noops" in self._passes and node.op_type in ("Mul", "Div") and not node.domain:
+            at = beside_neutral(operands)
+            at = at if at is not None and self._body.is_quiet(node.input[at]) else None
         return at is not None and self._body.stands_for(operands.node, operands.node.input[at])
 
     def _is_shared(self, node: NodeProto) -> bool:
@@ -184,26 +188,31 @@ class Walk:
             return
         attributes = [copied(attribute) for attribute in node.attribute]
         numbers = numbers_of(value) or ()
-        written = [[n] if len(each) > 1 and each[0] is not n else each for each, n in zip(found, numbers, strict=True)]
+        written = [[n] if len(each) > 1 and each[0] is not n else each for each, n in zip(found, numbers, strict=False)]
+        if len(found) < len(numbers):
+            written = [[number] for number in numbers]
         new = self._made(found, value)
         first = self._body.firsts.get(same_numbers(value), name)
         as_written = self._made(written, value) if written != found else ""
-        names = list(dict.fromkeys([name, first, *filter(None, (as_written, new))]))
+        other = self._made(found, value, is_scalar=bool(value.shape.rank)) if is_broadcast(operands, at) else ""
+        names = list(dict.fromkeys([name, first, *filter(None, (as_written, other, new))]))
         if len(names) == 1:
             return
         is_reshape = new and node.op_type == "Reshape" and at == 1 and operands.attribute("allowzero", 0)
         copies_axis = any(number.const == 0 for each in found for number in each[1:])
         spelled = [each for each in attributes if each.name != "allowzero" or not (is_reshape and copies_axis)]
+        if len(found) < len(numbers):
+            spelled.append(make_attribute("axes", list(range(len(numbers)))[-len(found) :]))
         choice = Choice(node, at, names, attributes, spelled)
         choice.take(names[-1])
-        self.is_respelled = True
         self._choices.append(choice)
 
-    def _made(self, found: Sequence[Sequence[object]], value: Tensor) -> str:
+    def _made(self, found: Sequence[Sequence[object]], value: Tensor, *, is_scalar: bool | None = None) -> str:
+        """The name of a tensor of these numbers, of the rank of a value if no other is given; empty without nodes."""
         dtype = np.dtype(TYPES[value.dtype])
         emitter = self._body.emitter
         try:
-            if value.shape.rank == 0:
+            if value.shape.rank == 0 if is_scalar is None else is_scalar:
                 name = emitter.scalar(found[0][0], dtype)  # type: ignore[arg-type]
             else:
                 name = emitter.vector(found, dtype)  # type: ignore[arg-type]

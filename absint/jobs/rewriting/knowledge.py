@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar, Final
 
-from absint.jobs.rewriting.exact import Exact
+from absint.jobs.rewriting.exact import Exact, Fitting
 from absint.lattices.logic.truth import YES
 from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.value import Tensor
@@ -34,7 +34,8 @@ class Known(Exact):
         """`required` are requirements that hold too: what is known then, is known of the nodes behind them."""
         inputs = analysed.declared_inputs
         stated = [item.relation for item in required]
-        super().__init__(analysed, {}, inputs.values, facts_of([*analysed.assumptions, *stated], inputs.premises))
+        facts = facts_of([*analysed.assumptions, *stated], inputs.premises)
+        super().__init__(analysed, {}, inputs.values, facts, Fitting())
         self._facts = analysed.last.analysis.facts
         self._later: list[tuple[int, Known]] = []
         if not required and analysed.last.learned:

@@ -10,9 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from absint.lattices.contents import OPAQUE, Element
 from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import FALSE, TRUE
-from absint.lattices.terms.expr import Expr
+from absint.lattices.terms.expr import Expr, const
+from absint.lattices.terms.normal import Real
 from absint.lattices.value import Tensor, Value
 from absint.model.messages import NodeMessage
 from absint.model.protos import domain_of
@@ -142,6 +144,39 @@ def _where(operands: Operands) -> int | None:
     return at if at and _is_same(operands, at) else None
 
 
+def _rounded(operands: Operands) -> int | None:
+    """Known numbers that are integers. (A 0 keeps its sign.)"""
+    before, after = operands.values[0], operands.output
+    if not _is_same(operands) or not _are_known(before) or before is None or after is None:
+        return None
+    return 0 if before.contents == after.contents else None
+
+
+def _neutral(operands: Operands) -> int | None:
+    """The other operand is 0 or 1 everywhere. Floats have to be known: a NaN or a -0.0 may change."""
+    at = beside_neutral(operands)
+    value = None if at is None else operands.values[at]
+    if value is None or value.dtype.is_integer or value.dtype is DType.BOOL:
+        return at
+    return at if operands.node.op_type in ("Mul", "Div") and _are_known(value) else None
+
+
+def beside_neutral(operands: Operands) -> int | None:
+    """The operand of which a node computes the same number, since the other one is 0 or 1 everywhere, or a truth."""
+    commutes, neutral = _NEUTRAL.get(operands.node.op_type, (False, frozenset[Element]()))
+    for at in (0, 1) if commutes else (0,):
+        other = operands.values[1 - at]
+        elements = other.contents.elements if other is not None and other.contents is not None else (OPAQUE,)
+        if neutral.issuperset(elements) and _is_same(operands, at):
+            return at
+    return None
+
+
+def _are_known(value: Tensor | None) -> bool:
+    """The elements of the tensor are numbers that are known."""
+    return value is not None and value.contents is not None and OPAQUE not in value.contents.elements
+
+
 def _split(operands: Operands) -> int | None:
     """There is one part."""
     return 0 if len(operands.node.output) == 1 and _is_same(operands) else None
@@ -159,7 +194,20 @@ _NOOPS: Final[Mapping[str, Callable[[Operands], int | None]]] = {
     "Dropout": _dropout,
     "Where": _where,
     "Split": _split,
+    **dict.fromkeys(("Ceil", "Floor", "Round"), _rounded),
+    **dict.fromkeys(("Add", "Sub", "Mul", "Div", "And", "Or"), _neutral),
 }
+_ZEROS: Final[frozenset[Element]] = frozenset((const(0), Real.constant(0)))
+_ONES: Final[frozenset[Element]] = frozenset((const(1), Real.constant(1)))
+_NEUTRAL: Final[Mapping[str, tuple[bool, frozenset[Element]]]] = {
+    "Add": (True, _ZEROS),
+    "Sub": (False, _ZEROS),
+    "Mul": (True, _ONES),
+    "Div": (False, _ONES),
+    "And": (True, frozenset((TRUE,))),
+    "Or": (True, frozenset((FALSE,))),
+}
+"""Whether operands may be exchanged, and the elements that change nothing."""
 
 _DROPS_IN_TRAINING_ONLY: Final = 7
 

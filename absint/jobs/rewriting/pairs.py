@@ -15,6 +15,10 @@ from onnx.helper import make_attribute
 from absint.jobs.rewriting.body import Body
 from absint.jobs.rewriting.folding import copied
 from absint.jobs.rewriting.noops import added_ones, dims_of, numbers_of, permutation, there_and_back
+from absint.lattices.logic.facts import NO_FACTS
+from absint.lattices.logic.relation import eq, ge
+from absint.lattices.logic.truth import YES
+from absint.lattices.terms.expr import Dim, Expr, const, mul
 from absint.lattices.value import Tensor
 from absint.transfer.traits import RESHAPING
 
@@ -130,6 +134,8 @@ def pair(body: Body, node: NodeProto, output: Tensor) -> None:
         node.input[0] = before.input[0]
         del node.attribute[:]
         node.attribute.append(make_attribute("perm", turned))
+    elif node.op_type in RESHAPING and (_is_turned(body, node, output) or (is_single and _keeps(body, node, output))):
+        pass
     elif node.op_type in RESHAPING:
         is_pair = before is not None and is_single and before.op_type in RESHAPING
         source = before.input[0] if before is not None and is_pair else node.input[0]
@@ -138,8 +144,69 @@ def pair(body: Body, node: NodeProto, output: Tensor) -> None:
         _take_part(body, before, node)
 
 
+def _keeps(body: Body, node: NodeProto, output: Tensor) -> bool:
+    """A reduction that drops its axes, which the node brings back: it keeps them as 1."""
+    before = body.before(node.input[0])
+    if before is None or not before.op_type.startswith("Reduce") or _integer(before, "keepdims", 1):
+        return False
+    given = next((list(attribute.ints) for attribute in before.attribute if attribute.name == "axes"), None)
+    numbers = numbers_of(body.value(before.input[1])) if given is None and len(before.input) > 1 else None
+    axes = [number.const for number in numbers] if numbers else given
+    dims = dims_of(body.value(before.input[0]))
+    if dims is None or not axes or any(axis is None or not -len(dims) <= axis < len(dims) for axis in axes):
+        return False
+    places = {(axis or 0) % len(dims) for axis in axes}
+    if tuple(const(1) if axis in places else dim for axis, dim in enumerate(dims)) != dims_of(output):
+        return False
+    kept = NodeProto(op_type=before.op_type, name=node.name, input=before.input, output=node.output)
+    kept.attribute.extend(attribute for attribute in before.attribute if attribute.name != "keepdims")
+    node.CopyFrom(kept)
+    return True
+
+
+def _is_turned(body: Body, node: NodeProto, output: Tensor) -> bool:
+    """A Transpose of axes that a node before it merged, parted again: it is the Transpose of all of them."""
+    turn = body.before(node.input[0])
+    merge = body.producers.get(turn.input[0]) if turn is not None and turn.op_type == "Transpose" else None
+    if turn is None or turn.domain or merge is None or merge.domain or merge.op_type not in RESHAPING:
+        return False
+    whole, merged, after = (dims_of(v) for v in (body.value(merge.input[0]), body.value(turn.input[0]), output))
+    parts = _merged(whole, merged) if whole is not None and merged is not None else None
+    if whole is None or merged is None or parts is None:
+        return False
+    order = [axis for at in permutation(turn, len(merged)) for axis in parts[at]]
+    if tuple(whole[axis] for axis in order) != after:
+        return False
+    turned = NodeProto(op_type="Transpose", name=node.name, input=[merge.input[0]], output=node.output)
+    turned.attribute.append(make_attribute("perm", order))
+    node.CopyFrom(turned)
+    return True
+
+
+def _merged(whole: Sequence[Expr], merged: Sequence[Expr]) -> list[list[int]] | None:
+    """The neighbours whose product each size is, wherever there are elements; None if some size is none."""
+    facts = NO_FACTS.assume(*(ge(size, 1) for size in whole))
+    found: list[list[int]] = []
+    at = 0
+    for size in merged:
+        total: Dim = const(1)
+        start = at
+        while not (is_whole := facts.decide(eq(total, size)) is YES) and at < len(whole):
+            total, at = mul(total, whole[at]), at + 1
+        if not is_whole:
+            return None
+        found.append(list(range(start, at)))
+    return found if at == len(whole) else None
+
+
 def join(body: Body, node: NodeProto) -> None:
-    """Join the elements of a sequence without the sequence: Concat fails where ConcatFromSequence does."""
+    """Join the elements of a sequence without the sequence: Concat fails where ConcatFromSequence does.
+
+    And choose between two tensors without negating first.
+    """
+    chosen = body.before(node.input[0]) if node.op_type == "Where" and not node.domain else None
+    if chosen is not None and chosen.op_type == "Not" and not chosen.domain:
+        node.input[:] = [chosen.input[0], node.input[2], node.input[1]]
     if node.op_type != "ConcatFromSequence" or node.domain or _integer(node, "new_axis", 0):
         return
     found = _elements(body, node.input[0])

@@ -40,6 +40,8 @@ class Passed:
     """The analysis of the copy, unless the last round changed it."""
     known: Exact | None = None
     """What is known of it, in the same way."""
+    is_cut: bool = False
+    """The time ended before the last round."""
     folded: int = 0
     """Nodes in place of which there is a constant."""
     inlined: int = 0
@@ -95,7 +97,8 @@ class Rounds:
             if model.SerializeToString(deterministic=True) == before:
                 passed.found, passed.known = analysed, known
                 return passed
-            if monotonic() >= self.end:
+            passed.is_cut = monotonic() >= self.end
+            if passed.is_cut:
                 break
             analysed = self.again(model)
             known = self.knowing(analysed)

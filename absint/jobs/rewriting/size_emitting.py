@@ -10,8 +10,10 @@ from typing import Final, NamedTuple
 import numpy as np
 from onnx import NodeProto
 
-from absint.jobs.rewriting.emitting import Emitter
-from absint.lattices.terms.expr import Atom, Expr, const, expr_of
+from absint.jobs.rewriting.emitting import Emitter, NotWrittenError
+from absint.lattices.dtype import MANTISSA_BITS, DType
+from absint.lattices.terms.expr import Atom, Expr, const, expr_of, sole_atom
+from absint.lattices.terms.interval import Interval
 
 _SLICES: Final = 15
 """The version of Shape that gives part of a shape."""
@@ -45,6 +47,15 @@ class SizeEmitter(Emitter):
         super().__init__({}, opset, taken)
         self._runs: dict[tuple[Expr, ...], Run] = {}
         self._axes: dict[Expr, list[tuple[str, int]]] = {}
+        self._computed: dict[Atom, tuple[str, int | None]] = {}
+        """The first computed tensor that has a number among its elements, and its place there; None in a scalar."""
+
+    def offer_numbers(self, tensor: str, numbers: Sequence[Expr], *, is_scalar: bool) -> None:
+        """Let numbers for which there are no nodes be taken from this tensor of them from now on."""
+        for place, number in enumerate(numbers):
+            atom = sole_atom(number)
+            if atom is not None:
+                self._computed.setdefault(atom, (tensor, None if is_scalar else place))
 
     def offer(self, tensor: str, dims: Sequence[Expr]) -> None:
         """The shape of this tensor can be taken from now on. The first that has some sizes is used for them."""
@@ -161,16 +172,33 @@ class SizeEmitter(Emitter):
         return super()._factors(mono)
 
     def _whole(self, dims: Sequence[Expr]) -> str:
-        """The product of sizes, from a shape that has it or has them side by side; empty without one."""
+        """The product of sizes, from a shape that has it or has them side by side; empty without one.
+
+        onnxruntime computes ReduceProd in double.
+        """
         product = prod(dims, start=const(1))
         single = self._size(product)
         run = self._runs.get(tuple(dims))
-        if single or run is None:
+        if single or run is None or not product.bounds.leq(Interval(0, 1 << MANTISSA_BITS[DType.DOUBLE])):
             return single
         return self._node("ReduceProd", [self._run(run, len(dims))], "size", keepdims=len(self._single))
 
     def _atom(self, atom: Atom) -> str:
-        return self._size(expr_of(atom)) or super()._atom(atom)
+        size = self._size(expr_of(atom))
+        try:
+            return size or super()._atom(atom)
+        except NotWrittenError:
+            if atom not in self._computed:
+                raise
+            return self._element(*self._computed[atom])
+
+    def _element(self, tensor: str, place: int | None) -> str:
+        """An element of a tensor as a tensor of one number."""
+        if place is not None:
+            return self._node("Gather", [tensor, self.constant(np.full(self._single, place, np.int64))], "size", axis=0)
+        if not self._single:
+            return tensor
+        return self._node("Reshape", [tensor, self.constant(np.array([1], np.int64))], "size")
 
     def _size(self, number: Expr) -> str:
         """A tensor of one number that is the size of an axis; empty without such an axis."""

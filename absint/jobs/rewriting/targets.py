@@ -35,13 +35,22 @@ class Sized(Operands):
 
 
 def options(operands: Sized, at: int) -> Options | None:
-    """The numbers that do as elements of an operand; None if its elements are not known."""
+    """The numbers that do as elements of an operand, of Resize those of the last axes; None if they are not known."""
     numbers = operands.numbers(at)
     if numbers is None:
         return None
     plain = [[number] for number in numbers]
     more = _OPTIONS.get((operands.node.op_type, at))
     return plain if more is None or operands.node.domain not in ("", "ai.onnx") else more(operands, plain)
+
+
+def is_broadcast(operands: Sized, at: int) -> bool:
+    """The operand is one number, of which the node makes the same whether it is a scalar or a vector."""
+    value = operands.values[at]
+    if operands.node.op_type not in _BROADCASTING or operands.node.domain not in ("", "ai.onnx") or value is None:
+        return False
+    ranks = [other.shape.rank if other is not None else None for other in operands.values]
+    return value.shape.concrete in ((), (1,)) and operands.opset >= _BROADCASTS and any(ranks[:at] + ranks[at + 1 :])
 
 
 def _reshape(operands: Sized, plain: Options) -> Options:
@@ -126,6 +135,21 @@ def _expand(operands: Sized, plain: Options) -> Options:
     ]
 
 
+def _resize(operands: Sized, plain: Options) -> Options:
+    """Sizes of the last axes are enough, as an attribute can say, if those of the others stay. (A region has all.)"""
+    before = dims_of(operands.values[0])
+    named = {attribute.name for attribute in operands.node.attribute}
+    if (
+        before is None
+        or operands.opset < _TAKES_AXES
+        or operands.node.input[1]
+        or not named.isdisjoint(("axes", "keep_aspect_ratio_policy"))
+    ):
+        return plain
+    stays = [number is before[axis] for axis, (number,) in enumerate(plain)]
+    return plain[stays.index(False) :] if False in stays else plain
+
+
 def _ends(operands: Sized, plain: Options) -> Options:
     """The largest number is clamped to the size of the axis, which it stands for where the step is positive."""
     before, value = dims_of(operands.values[0]), operands.values[2]
@@ -153,10 +177,17 @@ def _is_constant(each: Sequence[Expr]) -> bool:
     return any(number.const is not None for number in each)
 
 
+_WORDS: Final = "Add And Div Equal Greater GreaterOrEqual Less LessOrEqual Max Min Mod Mul Or Sub Where Xor"
+_BROADCASTING: Final = frozenset(_WORDS.split())
+_BROADCASTS: Final = 8
+"""The version since which all of them do, without attributes."""
+_TAKES_AXES: Final = 18
+"""The version of Resize that has axes."""
 _ZERO: Final = const(0)
 _ONE: Final = const(1)
 _OPTIONS: Final[Mapping[tuple[str, int], Callable[[Sized, Options], Options]]] = {
     ("Reshape", 1): _reshape,
     ("Expand", 1): _expand,
     ("Slice", 2): _ends,
+    ("Resize", 3): _resize,
 }

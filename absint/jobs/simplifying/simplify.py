@@ -179,7 +179,7 @@ class _Job:
         """
         best, reason = self._tried(self._after(()))
         if not reason:
-            return best, []
+            return best, [f"what more rounds of passes change: {_OVER}"] if best.passed.is_cut else []
         every = changed(self._original, best.model)
         best, free = _Copy(self._original), set[str]()
         pending, undone = [list(every)], list[str]()
@@ -208,7 +208,8 @@ class _Job:
         model = ModelProto()
         model.CopyFrom(self._original)
         keeps_sizes = bool(sized_by(self._analysed)) and not self._gate.tells_shapes
-        rounds = Rounds(self._passes, self._again, Known, keeps_sizes, self._end, self._is_legal)
+        end = monotonic() + (self._end - monotonic()) * 2 / 3
+        rounds = Rounds(self._passes, self._again, Known, keeps_sizes, end, self._is_legal)
         return _Copy(model, rounds.run(model, self._analysed, self._known, kept))
 
     def _again(self, model: ModelProto) -> Result:
@@ -229,7 +230,7 @@ class _Job:
             return made, checked.complaint
         assert isinstance(self._analysed, Result)
         copy = made.passed.found if isinstance(made.passed.found, Result) else self._again(model)
-        left = self._end - monotonic()
+        left = (self._end - monotonic()) / 2  # where that is too short, there is time for halves of the changes
         if left <= 0:
             return made, _OVER
         try:

@@ -45,7 +45,7 @@ def test_what_the_basic_level_of_onnxruntime_leaves_is_found(path: Path, tmp_pat
     onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     theirs = onnx.load(tmp_path / "theirs.onnx")
     nodes, shapes = counts(simplified(theirs))
-    assert shapes == counts(simplified(path))[1] < counts(theirs)[1] / 4
+    assert shapes == counts(simplified(path))[1] <= counts(theirs)[1] / 4
     assert nodes < counts(theirs)[0] * 3 / 4
 
 

@@ -143,6 +143,24 @@ def test_a_proof_that_ends_in_the_middle_is_none(monkeypatch: pytest.MonkeyPatch
     assert found.undone[0] == "Expand that gives z: the time is over: allow more seconds"
 
 
+def test_where_the_time_for_all_changes_is_over_there_is_some_for_halves_of_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    times: list[float] = []
+
+    def late(first: absint.Result, second: absint.Result, seconds: float) -> object:
+        times.append(seconds)
+        if len(times) == 1:
+            raise DeadlineError
+        return proof(first, second, seconds)
+
+    monkeypatch.setattr("absint.jobs.simplifying.simplify.proof", late)
+    found = absint.analyze("m.onnx").simplify(seconds=30)
+    assert times[0] <= 20
+    assert found.nodes < found.nodes_before
+    assert found.undone == []
+
+
 def test_a_copy_without_its_weights_is_not_run(capsys: pytest.CaptureFixture[str]) -> None:
     model = parser.parse_model(TEXT.replace("Relu(z)", "Mul(z, w)"))
     model.graph.initializer.append(numpy_helper.from_array(np.ones(1, np.float32), "w"))

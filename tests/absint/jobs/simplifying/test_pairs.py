@@ -185,3 +185,43 @@ def test_a_part_is_taken_where_an_assumption_keeps_it_there() -> None:
         found = analyzed(text, assume=assumed).simplify().model
         assert found is not None
         assert operators(found)[0] == expected
+
+
+@pytest.mark.parametrize(
+    ("allowzero", "expected"), [(0, ["Reshape", "Transpose", "Reshape", "Neg", "Transpose"]), (1, ["Transpose", "Neg"])]
+)
+def test_a_transpose_of_merged_axes_is_one_of_all_axes(allowzero: int, expected: list[str]) -> None:
+    """Where a 0 copies an axis, the second Reshape needs a positive S and stays; behind it, none does."""
+    _, copy = simplified(
+        """(float[B, 2, S, 8] x) => (float[b, h, d, s] y, float[e, f, g, i] z)
+        <int64[1] left = {-1}> {
+        shape = Shape<start=2>(x)  to = Concat<axis=0>(left, shape)
+        b = Shape<start=0, end=2>(x)  d = Shape<start=3>(x)  s = Shape<start=2, end=3>(x)
+        back = Concat<axis=0>(b, d, s)
+        m = Reshape<allowzero=ZERO>(x, to)  t = Transpose<perm=[0, 2, 1]>(m)  y = Reshape<allowzero=ZERO>(t, back)
+        n = Neg(x)  o = Reshape<allowzero=ZERO>(n, to)  u = Transpose<perm=[0, 2, 1]>(o)
+        w = Reshape<allowzero=ZERO>(u, back)  z = Neg(w) }""".replace("ZERO", str(allowzero))
+    )
+    assert [each for each in operators(copy) if each not in ("Shape", "Concat")][: len(expected)] == expected
+
+
+def test_axes_that_a_node_parts_in_another_way_are_not_turned() -> None:
+    _, copy = simplified("""(float[B, 2, 4, 8] x) => (float[b, 8, 4, 2] y)
+        <int64[3] to = {0, 8, 8}, int64[4] back = {0, 8, 4, 2}> {
+        m = Reshape(x, to)  t = Transpose<perm=[0, 2, 1]>(m)  y = Reshape(t, back) }""")
+    assert operators(copy) == ["Reshape", "Transpose", "Reshape"]
+
+
+def test_a_choice_needs_no_negation() -> None:
+    _, copy = simplified("""(bool[N] c, float[N] a, float[N] b) => (float[n] y) {
+        n = Not(c)  y = Where(n, a, b) }""")
+    assert operators(copy) == ["Where"]
+    assert list(copy.graph.node[0].input) == ["c", "b", "a"]
+
+
+@pytest.mark.parametrize("operator", ["ReduceSum", "ReduceMax", "ReduceMean"])
+def test_a_reduction_keeps_the_axes_that_are_brought_back(operator: str) -> None:
+    text = f"""(float[N, 3, 2] x) => (float[a, 1, 2] y, float[b, c] z) <int64[1] axes = {{%d}}, int64[1] one = {{1}}> {{
+        r = {operator}<keepdims=0>(x, axes)  y = Unsqueeze(r, one)  z = {operator}<keepdims=0>(x, one) }}"""
+    assert operators(simplified(text % -2)[1]) == [operator, operator]
+    assert operators(simplified(text % 0)[1]) == [operator, "Unsqueeze", operator]

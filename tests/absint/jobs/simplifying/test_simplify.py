@@ -235,14 +235,18 @@ def test_sizes_that_data_decide_do_not_keep_a_model_as_it_is() -> None:
 
 
 def test_products_and_quotients_are_taken_from_shapes() -> None:
-    """The product of two neighbours in a shape is one node."""
-    _, copy = simplified("""(float[B, H, W, 4] x, float[1, 1] s) => (float[b, k] y, float[c, l] z)
-        <int64 zero = {0}, int64 one = {1}, int64 two = {2}, int64[1] first = {0}> {
-        shape = Shape(x)  b = Gather(shape, zero)  h = Gather(shape, one)  w = Gather(shape, two)
+    """The product of two neighbours in a shape is one node, where a double holds it: ReduceProd computes in double."""
+    for before, expected in (("MaxPool<kernel_shape=[1, 1], strides=[64, 64]>(i)", True), ("Relu(i)", False)):
+        _, copy = simplified(PRODUCT % before)
+        assert operators(copy).count("Gather") == 0
+        assert ("ReduceProd" in operators(copy)) is expected
+
+
+PRODUCT = """(float[B, 4, H, W] i, float[1, 1] s) => (float[b, k] y, float[c, l] z)
+        <int64 zero = {0}, int64 one = {2}, int64 two = {3}, int64[1] first = {0}> {
+        x = %s  shape = Shape(x)  b = Gather(shape, zero)  h = Gather(shape, one)  w = Gather(shape, two)
         hw = Mul(h, w)  b1 = Unsqueeze(b, first)  hw1 = Unsqueeze(hw, first)  to = Concat<axis=0>(b1, hw1)
-        y = Expand(s, to)  t = Neg(s)  z = Expand(t, hw1) }""")
-    assert operators(copy).count("Gather") == 0
-    assert "ReduceProd" in operators(copy)
+        y = Expand(s, to)  t = Neg(s)  z = Expand(t, hw1) }"""
 
 
 def test_what_a_node_before_requires_may_be_used_behind_it() -> None:
@@ -350,3 +354,25 @@ def test_a_model_that_lists_no_outputs_stays() -> None:
     model = onnx.load("examples/tiny_decoder.onnx")
     del model.graph.output[:]
     assert absint.analyze(model).simplify().model == model
+
+
+def test_known_numbers_and_integers_pass_by_what_is_neutral() -> None:
+    _, copy = simplified("""(int64[N] x, float[N] f) => (int64[n] y, float[m] z)
+        <int64[1] zero = {0}, int64[1] one = {1}, float[1] none = {0}, float[1] unit = {1}> {
+        a = Add(zero, x)  b = Mul(a, one)  c = Sub(b, zero)  d = Div(c, one)  y = Neg(d)
+        e = Mul(f, unit)  g = Add(e, none)  z = Neg(g) }""")
+    assert operators(copy) == ["Neg", "Mul", "Add", "Neg"]  # -0.0 + 0.0 is 0.0, and NaNs have kinds
+
+
+def test_a_factor_of_1_goes_behind_arithmetic() -> None:
+    """There no NaN signals, which a product would change; Relu passes on what it gets."""
+    text = """(float[N, 2] x) => (float[n, 2] y) <float[2] one = {1, 1}> {
+        a = %s  t = Transpose(a)  u = Transpose(t)  b = Mul(u, one)  c = Div(b, one)  y = Abs(c) }"""
+    assert operators(simplified(text % "Sqrt(x)")[1]) == ["Sqrt", "Abs"]
+    assert operators(simplified(text % "Relu(x)")[1]) == ["Relu", "Mul", "Abs"]
+
+
+def test_truths_that_change_nothing_go() -> None:
+    _, copy = simplified("""(bool[N] x, bool[M] z) => (bool[n] y, bool[m] w) <bool yes = {1}, bool[1] no = {0}> {
+        a = And(x, yes)  b = Or(no, a)  y = Not(b)  w = And(z, no) }""")
+    assert operators(copy) == ["Not", "And"]
