@@ -155,7 +155,7 @@ class Loaded:
     def imports(self) -> dict[str, int]:
         """The version of each domain that the model imports. Raises ModelError for an unknown one of ai.onnx."""
         found = {domain_of(entry.domain): entry.version for entry in self.model.opset_import}
-        version = found.setdefault("", 1)
+        version = found.setdefault("", schemas.NEWEST if found else 1)  # onnxruntime takes its newest
         if not 1 <= version <= schemas.NEWEST:
             raise ModelError(
                 f"{self.origin}: opset {version} of ai.onnx is not supported "

@@ -44,7 +44,10 @@ EVERYTHING = """(float[batch, seq, 64] x, float[64, D] w, int64 n, bool c) => (y
     turned = Transpose<perm=[0, 2, 1]>(x)  parts, second = Split<axis=2, num_outputs=2>(x)
     three = Constant<value_ints=[3, 5]>()  filled = ConstantOfShape(three) }
     <domain: "my", opset_import: ["": 18]> f <axis> (a) => (b) { t = Relu(a)  b = Softmax<axis: int = @axis>(t) }"""
-MODELS = {"everything": EVERYTHING} | {
+CALLS = """<ir_version: 10, opset_import: ["": 6, "my": 1]> m (float[N, 4] a, float[M, 4] b) => (y, z) {
+    y = my.f<axis=0>(a, b)  z = Relu(y) }
+    <domain: "my", opset_import: ["": 6]> f <axis> (p, q) => (r) { s = Add(p, q)  r = Flatten<axis: int = @axis>(s) }"""
+MODELS = {"everything": EVERYTHING, "calls": CALLS} | {
     name: SMALL[name] for name in ("shapes", "facts", "window", "sizes of branches", "counting", "nested", "halved")
 }
 """Models all of whose steps are nodes of the file."""
@@ -321,7 +324,7 @@ def main(arguments: list[str]) -> int:
             (Path(place) / name).mkdir()
             cases.append(case(name, text, Path(place) / name))
         known = specifications(cases)
-        forgers = (graph_changed, *FORGERS)
+        forgers = (graph_changed, read_otherwise, *FORGERS)
         for number in range(options.mutants):
             if time.monotonic() - start > options.seconds:
                 break
@@ -346,6 +349,30 @@ def graph_changed(found: Forgery, dice: random.Random, others: Sequence[Forgery]
     """One place of the model's graph is another one."""
     model = ModelProto.FromString(found.model)
     _change(model, dice)
+    return replace(found, model=model.SerializeToString())
+
+
+def read_otherwise(found: Forgery, dice: random.Random, others: Sequence[Forgery]) -> Forgery:
+    """Imports, names or references are others, which onnxruntime reads in a way of its own."""
+    model = ModelProto.FromString(found.model)
+    every, way = list(nodes(model)), dice.randrange(3)
+    if way == 0:
+        imports = dice.choice([model, *model.functions]).opset_import
+        at = dice.randrange(len(imports))
+        imports[at].version = dice.choice([9, 13, 17, 19, (1 << 32) + 9, (1 << 32) + 18])
+        if dice.random() < 0.5:
+            del imports[at]
+    elif way == 1 and model.functions:
+        function, domain = model.functions[0], dice.choice(["com.microsoft", "ai.onnx.ml", "my"])
+        own, name = (function.domain, function.name), dice.choice(["Gelu", "Normalizer", "Relu"])
+        for message in (function, *(node for node in every if (node.domain, node.op_type) == own)):
+            message.domain = domain
+            setattr(message, "name" if message is function else "op_type", name)
+        model.opset_import.append(helper.make_opsetid(domain, 1))
+    else:
+        attributes = [attribute for node in every for attribute in node.attribute]
+        if attributes:
+            dice.choice(attributes).ref_attr_name = dice.choice(["axis", "body", "then_branch"])
     return replace(found, model=model.SerializeToString())
 
 

@@ -919,6 +919,8 @@ DATA_FIELDS = frozenset({4, 5, 6, 7, 9, 10, 11})
 FLOATS = (1, 10, 11)
 WHOLE = (2, 3, 4, 5, 6, 7, 12, 13)  # types of integers
 SORTS = {**dict.fromkeys(WHOLE, "Int"), 9: "Bool", **dict.fromkeys((*FLOATS, 16), "Real")}
+# Domains in which runtimes have operators of their own, which they take before functions of the model.
+OWNED = ("ai.onnx", "com.microsoft", "com.ms.", "com.intel.", "com.xilinx", "org.pytorch.aten")
 BODY = {"If": ("then_branch", "else_branch"), "Loop": ("body",), "Scan": ("body",), "SequenceMap": ("body",)}
 
 
@@ -1117,6 +1119,8 @@ class Model:
         """Read its functions and its main graph."""
         self.folder, data = path.parent, path.read_bytes()
         self.digest = hashlib.sha256(data).hexdigest()
+        if data[4:8] == b"ORTM":
+            raise WrongError("onnxruntime may read it as a file of its own format")
         top = fields(memoryview(data))
         self.are_fixed = (whole(top, 1) or 0) < 4  # there every initialiser has to be an input
         self.functions: dict[tuple[str, str, str], Fields] = {}
@@ -1125,7 +1129,7 @@ class Model:
             if key in self.functions or not key[0]:
                 raise WrongError(f"a function of the model is called {shortened(key[1])}, and something else too")
             self.functions[key] = item
-        self.bodies: dict[Site, Body] = {(): self.graph((), inside(top, 7), versions(top, 8))}
+        self.bodies: dict[Site, Body] = {(): self.graph((), inside(top, 7), versions(top, 8) or {"": 1})}
 
     def graph(self, site: Site, message: Fields, imports: Mapping[str, int], outer: Body | None = None) -> Body:
         """A graph; the inputs of one in a loop are those of the loop's head, which has the site of the body."""
@@ -1190,6 +1194,8 @@ class Model:
                 continue
             site = (*body.site, node.name)
             if node.function in self.functions:
+                if node.domain.startswith(OWNED):
+                    continue
                 inner = self.body((*site, "()"))
                 pending.append((inner, inner.outputs[node.outputs.index(name)]))
                 continue
@@ -1223,6 +1229,10 @@ class Model:
         """The body of a function, called by the node."""
         if node.function not in self.functions:
             raise OpenError(f"{node.operator} is a function that the model does not write down")
+        if node.domain.startswith(OWNED):
+            raise OpenError(f"a runtime may have another {node.operator} than the function of the model")
+        if len(site) > DEEPEST:
+            raise WrongError("functions of the model call themselves")
         message = self.functions[node.function]
         body = Body(site, messages(message, 7), strings(message, 5), versions(message, 9))
         body.call = outer, node, message
@@ -1236,7 +1246,7 @@ class Model:
         """The body in an attribute of an If or a loop."""
         if node.domain or site[-1] not in BODY.get(node.operator, ()) or site[-1] not in node.attributes:
             raise WrongError(f"{node.operator} has no body {shortened(site[-1])}")
-        if whole(node.attributes[site[-1]], 20) != 5:
+        if whole(node.attributes[site[-1]], 20) != 5 or one(node.attributes[site[-1]], 21) is not None:
             raise WrongError(f"{shortened(site[-1])} is no graph")
         return self.graph(site, inside(node.attributes[site[-1]], 6), outer.imports, outer)
 
@@ -1385,8 +1395,11 @@ def versions(message: Fields, number: int) -> dict[str, int]:
     """The opsets that a model or a function imports."""
     found: dict[str, int] = {}
     for item in messages(message, number):
-        version = whole(item, 2) or 0
-        if found.setdefault(domain(one(item, 1)), version) != version:
+        name, version = domain(one(item, 1)), whole(item, 2) or 0
+        known = (max(since) for operator, since in VERSIONS.items() if operator.rpartition("::")[0] == name)
+        if not 0 < version <= max(known, default=(1 << 31) - 1):
+            raise WrongError(f"version {version} of {shortened(name or 'ai.onnx')} is not known")
+        if found.setdefault(name, version) != version:
             raise WrongError("the model imports two versions of a domain")
     return found
 
@@ -1438,8 +1451,10 @@ class Comparison:
         if node.function[2] and node.function not in self.model.functions:
             raise OpenError("an operator that is overloaded")
         given = operator_of(step)
-        if given != operator or (step["operator"] and version_of(step) != body.imports.get(node.domain, 1)):
+        if given != operator:
             raise WrongError(f"it is {step['operator'] or given}, the model has {operator} there")
+        if step["operator"]:
+            self.version(step, body, node)
         if not step["operator"] and (is_head or (not node.domain and node.operator in BODY)):
             expected = self.of_control(site, step, body, node)
             if len(step["takes"]) != len(expected):
@@ -1464,6 +1479,20 @@ class Comparison:
                 continue
             if index >= len(expected) or expected[index] != (tuple(taken["at"]), place[1]):
                 raise WrongError(f"its input {index} is another value in the model")
+
+    def version(self, step: dict[str, Any], body: Body, node: Node) -> None:
+        """The operator is that of the imports; those of a function and of its model, for runtimes take either."""
+        expected = newest(step)
+        found = [
+            newest(step, imports[node.domain]) if node.domain in imports else 0
+            for imports in (body.imports, self.model.bodies[()].imports)
+        ]
+        if 0 in found:
+            raise OpenError(f"the version of {node.domain or 'ai.onnx'} is not imported")
+        if found[0] != found[1]:
+            raise OpenError(f"the model and its function import two versions of {node.operator}")
+        if found[0] != expected:
+            raise WrongError(f"it is {step['operator']}, the model has {node.operator}-{found[0]} there")
 
     def form(self, node: Node, body: Body, takes: Sequence[Origin | None], said: Mapping[str, Any]) -> None:
         """The node has the inputs, outputs and attributes of which the lemma writes the specification down."""
@@ -1537,8 +1566,9 @@ class Comparison:
 
     def constant(self, node: Node, body: Body, step: dict[str, Any]) -> None:
         """The value of a Constant."""
-        if (node.domain, node.operator) != ("", "Constant") or version_of(step) != body.imports.get("", 1):
+        if (node.domain, node.operator) != ("", "Constant"):
             raise WrongError(f"it is {step['operator']}, the model has {node.operator} there")
+        self.version(step, body, node)
         if node.takes or len(node.outputs) != 1 or len(node.attributes) != 1:
             raise WrongError("a Constant takes nothing and has one attribute")
         ((name, attribute),) = node.attributes.items()
@@ -2132,14 +2162,9 @@ def operator_of(step: dict[str, Any]) -> str:
     return operator
 
 
-def version_of(step: dict[str, Any]) -> int:
-    """The opset of the step's operator; 0 if it has none."""
-    return int(step["operator"].rpartition("-")[2] or 0)
-
-
-def newest(step: dict[str, Any]) -> int:
-    """The version of the step's operator in its opset, if ONNX defines it; else that opset."""
-    name, opset = operator_of(step), version_of(step)
+def newest(step: dict[str, Any], opset: int = 0) -> int:
+    """The version of the step's operator in its opset or another; the opset if ONNX does not define it."""
+    name, opset = operator_of(step), opset or int(step["operator"].rpartition("-")[2] or 0)
     return max((version for version in VERSIONS.get(name, ()) if version <= opset), default=opset)
 
 

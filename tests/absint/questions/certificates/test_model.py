@@ -178,7 +178,7 @@ CHANGES = [
     (no_axis, "perm is None in the model, its lemma is about [0, 2, 1]"),
     (more_inputs, "its lemma is about a node with other inputs or outputs"),
     (more_outputs, "its lemma is about a node with other inputs or outputs"),
-    (other_opset, "it is MatMul-18, the model has MatMul there"),
+    (other_opset, "it is Shape-18, the model has Shape-19 there"),
     (other_domain, "it is Transpose-18, the model has com.microsoft::Transpose there"),
     (other_element, "an element is 2 in the model, claimed is 4"),
     (other_constant, "an element is 4 in the model, claimed is 3"),

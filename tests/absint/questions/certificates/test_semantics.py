@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import onnx
 import pytest
+from onnx import ModelProto
+from onnxruntime import InferenceSession
 
 import absint
 from absint.cli import run
@@ -19,6 +23,7 @@ from absint.transfer.op import Op
 from absint.transfer.rule import Rule
 from absint.transfer.semantics import SEMANTICS, Semantics
 from tests.absint.questions.certificates.checking import checked, manifest_of, model_of
+from tests.jobs.forged_models import accepted
 
 POOLED = "(float[N, C, H] x) => (float[P, Q, R] y) {{ y = {} (x) }}"
 
@@ -169,3 +174,63 @@ def test_the_semantics_are_told(
         capsys.readouterr()
     text = single(certified(MODELS["max"], "onnx", prove=("y[0] == N",)))
     assert "\n; semantics: onnx\n" in text
+
+
+ADDED = """<ir_version: 10, opset_import: ["": 1, "my": 1]> m (float[N, 4] a, float[M, 4] b) => (y) { y = Add(a, b) }"""
+CALLED = """<ir_version: 10, opset_import: ["": 6, "my": 1]> m (float[N, 4] a, float[M, 4] b) => (y) { y = my.f(a, b) }
+    <domain: "my", opset_import: ["": 6]> f (p, q) => (r) { r = Add(p, q) }"""
+FLAT = """<ir_version: 10, opset_import: ["": 18, "my": 1]> m (float[N, 4] a, float[M, 4] b) => (y) { y = my.f(a) }
+    <domain: "my", opset_import: ["": 18]> f (p) => (r) { r = Flatten<axis=0>(p) }"""
+BRANCHES = """<ir_version: 10, opset_import: ["": 18, "my": 1]> m (float[N, 4] a, float[M, 4] b) => (y) {
+        c = Constant<value_int=1>()  d = Cast<to=9>(c)
+        y = my.f<g = other () => (float[K] k) { k = Constant<value_floats=[1.0, 2.0]>() }>(a, d) }
+    <domain: "my", opset_import: ["": 18]> f <g> (p, c) => (r) {
+        r = If(c) <then_branch = t () => (float[I, J] u) { u = Relu(p) },
+            else_branch = e () => (float[I, J] v) { v = Abs(p) }> }"""
+
+
+def newer_model(model: ModelProto) -> None:
+    model.opset_import[0].version = 18
+
+
+def no_import(model: ModelProto) -> None:
+    del model.opset_import[0]
+
+
+def operator_of_onnxruntime(model: ModelProto) -> None:
+    model.opset_import[1].domain = model.functions[0].domain = model.graph.node[0].domain = "com.microsoft"
+    model.functions[0].name = model.graph.node[0].op_type = "Gelu"
+
+
+def branches_of_the_caller(model: ModelProto) -> None:
+    for attribute in model.functions[0].node[0].attribute:
+        attribute.ref_attr_name = "g"
+
+
+@pytest.mark.parametrize(
+    ("text", "change", "a", "told"),
+    [
+        (CALLED, newer_model, 1, ""),
+        (ADDED, no_import, 1, ""),
+        (FLAT, operator_of_onnxruntime, 3, ""),
+        (BRANCHES, branches_of_the_caller, 3, "then_branch is no graph"),
+    ],
+)
+def test_what_onnxruntime_reads_otherwise_is_not_certified(
+    text: str, change: Callable[[ModelProto], None], a: int, told: str, tmp_path: Path
+) -> None:
+    """The changed model runs, with another shape than the certificate says of the first."""
+    model = model_of(text)
+    onnx.save(model, tmp_path / "m.onnx")
+    absint.analyze(tmp_path / "m.onnx").certify().write(tmp_path / "c")
+    assert accepted(tmp_path / "c", model, tmp_path) is None
+    shown = absint.analyze(model).shapes["y"]
+    change(model)
+    feeds = {"a": np.ones((a, 4), np.float32), "b": np.ones((3, 4), np.float32)}
+    session = InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    (y,) = session.run(None, {value.name: feeds[value.name] for value in session.get_inputs()})
+    assert list(y.shape) != shown.evaluate({"N": a, "M": 3})
+    problem = accepted(tmp_path / "c", model, tmp_path)
+    assert problem is not None
+    assert told in problem
+    assert str(absint.analyze(model).shapes["y"]) != str(shown)
