@@ -80,7 +80,7 @@ def differ(
         after = absint.analyze(mutant)
     except absint.AbsintError:
         return ""
-    if any(found.severity == "error" for found in after.diagnostics):
+    if any(found.severity.value == "error" for found in after.diagnostics):
         return ""
     renamed = {
         str(old): str(new)
