@@ -21,7 +21,7 @@ from absint.model.writing import check_target, write_file
 from absint.research.obligations.making import Record, counts
 from absint.research.obligations.nodes import groups
 from absint.research.obligations.ruled import Ruled, prove, ruled
-from absint.research.obligations.solving import Decide, Solvers, asked, once
+from absint.research.obligations.solving import Decide, Solvers, asked, claiming, once
 from absint.show import rules as report
 from absint.show.text import answer
 from absint.solver.backend import Backend
@@ -167,7 +167,7 @@ def _deciding(solver: Solvers, seconds: float) -> Iterator[Decide]:
     with Backend() as backend:
         if backend.lost and solver != "cvc5":
             raise UsageError(f"--prove needs Z3: {backend.lost}")
-        yield once(partial(asked, solvers=solver, backend=backend, seconds=seconds))
+        yield claiming(once(partial(asked, solvers=solver, backend=backend, seconds=seconds)), backend)
 
 
 def _of_model(model: str, solver: Solvers, semantics: Semantics, seconds: float, form: str) -> int:

@@ -12,7 +12,7 @@ from absint.lattices.text.documents import Document
 from absint.lattices.text.forms import COUNT, Key, Kind, Object, by_name, keys_of, many, one_of, tally
 from absint.lattices.text.sheets import Line, Part, Table, so_many
 from absint.research.obligations import solving
-from absint.research.obligations.making import Decided, Record, counts, distinct, status
+from absint.research.obligations.making import Decided, Record, counts, distinct, status, vacuous
 from absint.research.obligations.nodes import STATES, Group, State
 from absint.research.obligations.ruled import Ruled
 from absint.research.obligations.solving import Decision, Gap, Obligation, Verdict
@@ -121,7 +121,12 @@ def _summary(found: Sequence[Ruled], records: Records | None) -> str:
     every = [record for each in records.values() for record in each]
     verdicts = counts(every)
     numbers = ", ".join(f"{verdicts[verdict]:,} {verdict}" for verdict in VERDICTS)
-    return f"{head}; of {so_many(verdicts.total(), 'obligation')} ({distinct(every):,} distinct) {numbers}"
+    of = f"{so_many(verdicts.total(), 'obligation')} ({distinct(every):,} distinct)"
+    return f"{head}; of {of} {numbers}{_left_out(vacuous(every))}"
+
+
+def _left_out(number: int) -> str:
+    return f"; {number:,} more assume what never holds" if number else ""
 
 
 class Ruling(NamedTuple):
@@ -178,6 +183,7 @@ _PROVED: Final = Object[Sequence[Record]](
     _verdict("sufficient", "a node that meets all of them is legal; null without an obligation"),
     Key("obligations", tally(VERDICTS), "how many, by verdict", counts),
     Key("distinct", COUNT, "how many different scripts these are; one that several share is decided once", distinct),
+    Key("vacuous", COUNT, "more of them, which assume what never holds", vacuous),
     Key("solvers", by_name(tally(VERDICTS)), "by solver, its verdicts on the obligations that it was asked", _solvers),
     Key("refuted", many(CLAIM), of=lambda records: _with(records, "refuted")),
     Key("undecided", many(CLAIM), of=lambda records: _with(records, "undecided")),
@@ -255,6 +261,11 @@ class Proved(NamedTuple):
         scripts = {item.obligation.script: item.verdict for group in self.groups for item in group.decided}
         return Counter(scripts.values())
 
+    @property
+    def vacuous(self) -> int:
+        """The number of different obligations that assume what never holds."""
+        return vacuous(group.record for group in self.groups if group.record is not None)
+
 
 def nodes_report(found: Proved) -> Iterator[Part]:
     """How many nodes have each state, and all that is not proved, by reason."""
@@ -265,7 +276,7 @@ def nodes_report(found: Proved) -> Iterator[Part]:
         yield Table(state, list(_group_rows(found.groups, state)))
     numbers = ", ".join(f"{found.obligations[verdict]:,} {verdict}" for verdict in VERDICTS)
     yield Line("")
-    yield Line(f"of {found.obligations.total():,} distinct obligations {numbers}")
+    yield Line(f"of {found.obligations.total():,} distinct obligations {numbers}{_left_out(found.vacuous)}")
 
 
 def _group_rows(groups: Sequence[Group], state: State) -> Iterator[tuple[str, str]]:
@@ -324,6 +335,7 @@ PROVED_NODES: Final = Document[Proved](
         "nodes with each state",
     ),
     Key("distinct", tally(VERDICTS), "different obligations, by verdict", lambda found: found.obligations),
+    Key("vacuous", COUNT, "more of them, which assume what never holds"),
     Key("instances", many(_GROUP), "nodes that are the same but for names and sizes, once", lambda found: found.groups),
     defines=False,
     head_of=lambda found: about(found.analysed),

@@ -108,3 +108,21 @@ def test_bad_usage_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
         assert "a model stands with --prove, and without names of operators" in capsys.readouterr().err
     assert run(["rules", str(tmp_path / "none.onnx"), "--prove"]) == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_what_assumes_what_never_holds_is_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A block that is larger than the image."""
+    image = """(float[N, 18, L] x) => (y, z) <int64[2] image = {2, 2}, int64[2] block = {3, 3}> {
+        y = Col2Im(x, image, block)  z = Relu(x) }"""
+    onnx.save(parsed(image), tmp_path / "m.onnx")
+    run(["rules", str(tmp_path / "m.onnx"), "--prove", "--format", "json"])
+    found = json.loads(capsys.readouterr().out)
+    assert found["distinct"]["proved"] == 6
+    assert found["vacuous"] >= 5
+    run(["rules", str(tmp_path / "m.onnx"), "--prove"])
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith("of 6 distinct obligations 6 proved, 0 refuted, 0 undecided; ")
+    assert last.endswith(f"; {found['vacuous']} more assume what never holds")
+    (relu,) = (group for group in _groups("(float[N, 18, L] x) => (z) { z = Relu(x) }"))
+    assert relu.record is not None
+    assert not relu.record.vacuous

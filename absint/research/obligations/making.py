@@ -301,6 +301,8 @@ class Record:
     version: int
     decided: tuple[Decided, ...] = ()
     gaps: tuple[Gap, ...] = ()
+    vacuous: tuple[Obligation, ...] = ()
+    """Those that assume what never holds; they are not among the decided ones."""
 
 
 def status(records: Iterable[Record], *kinds: Kind) -> Verdict | None:
@@ -317,6 +319,11 @@ def counts(records: Iterable[Record]) -> Counter[Verdict]:
 def distinct(records: Iterable[Record]) -> int:
     """The number of different scripts of the obligations."""
     return len({item.obligation.script for record in records for item in record.decided})
+
+
+def vacuous(records: Iterable[Record]) -> int:
+    """The number of different scripts that assume what never holds."""
+    return len({item.script for record in records for item in record.vacuous})
 
 
 def _worst(found: set[Verdict], *order: Verdict) -> Verdict:
@@ -350,5 +357,6 @@ def recorded(
 ) -> Record:
     """These obligations, decided."""
     gaps = tuple(item for item in found if isinstance(item, Gap))
-    decided = tuple(Decided(item, decide(item)) for item in found if isinstance(item, Obligation))
-    return Record(domain, operator, version, decided, gaps)
+    answers = [(item, decide(item)) for item in found if isinstance(item, Obligation)]
+    decided = tuple(Decided(item, answer) for item, answer in answers if answer)
+    return Record(domain, operator, version, decided, gaps, tuple(item for item, answer in answers if not answer))
