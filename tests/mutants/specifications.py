@@ -28,6 +28,7 @@ from absint.research.specification import specs
 from absint.research.specification.arrays import FUNCTIONS
 from absint.research.specification.contents import elements
 from absint.research.specification.formulas import FALSE, TRUE, Formula, Term, both, either, equal, negated, variable
+from absint.research.specification.learning import TREE
 from absint.research.specification.node import Meaning, Output
 from absint.research.specification.specs import MICROSOFT, Instance, at, specification, specified
 from absint.solver.backend import Backend
@@ -65,6 +66,18 @@ ARGUED: Final[Sequence[tuple[str, str, str]]] = (
     ("indexing", "10 becomes 9 in: .k,. = node.elements", "TopK has the versions 1 and 10"),
     ("images", "1[0-2] in: return node.through.transposed_convolution", "the version is not read"),
     ("extended", "1 becomes [02] in: return node.through.projected_attention", "the version is not read"),
+    ("extended", r"0 becomes \(-1\) in: x = node\.input\(0\);", "the only input is also the last"),
+    ("products", r"0 becomes \(-1\) in: x = node\.input\(0\);", "the only input is also the last"),
+    ("sequences", "1 becomes 2 in: return held", "any number but 0 keeps the axis"),
+    ("reductions", "1 becomes 2 in: bins = ", "any number but 0 means one side"),
+    ("elementwise", "any becomes all in: for divisor", "all elements of a tensor are integers, or none"),
+    ("windows", "4 becomes 5 in: return sliding", "ConvInteger has four inputs"),
+    ("indexing", r"0 becomes \(-1\) in: node\.requires\(equal\(values\.dims", "a vector has one axis"),
+    (
+        "attention",
+        r"1 becomes 0 in: node\.requires\(either\(equal\(length",
+        "it tells without keys, and nothing runs there",
+    ),
     ("windows", r"in: (area = |node\.limits\(area )", "only sizes near 2**31 tell, and nothing runs there"),
 )
 """Module, what the fault does, and why nothing can see it."""
@@ -79,6 +92,8 @@ BEYOND: Final[Mapping[tuple[str, str], Sequence[Instance]]] = {
     (MICROSOFT, "MoE"): [
         at("T H", "R E", "4 16 8", None, "F 8 16", None, *extra, k=2) for extra in (["4 8 8"], [None, "4 8"])
     ],
+    ("", "MaxPool"): [at("N C H", kernel_shape=[2], dilations=[2], auto_pad="SAME_UPPER")],
+    ("ai.onnx.ml", "TreeEnsembleRegressor"): [at("N F")._replace(attributes={**TREE, "nodes_modes": ["LEAF"]})],
     (MICROSOFT, "MoEGroupRouter"): [at("N 256", "E", "E 256", top_k=2), at("N E", "E", top_k=2, outputs=3)],
 }
 """Forms of which nothing is specified: a fault that specifies one is seen."""

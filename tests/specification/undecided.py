@@ -11,6 +11,8 @@ UNDECIDED: Final[Mapping[tuple[str, str], str]] = {}
 
 VACUOUS: Final[Mapping[str, str]] = {
     "Col2Im": "a block that is larger than the image",
+    "LRN": "a factor that is not positive",
+    "MatMulInteger": "zero points of columns that a vector does not have",
     "QLinearSoftmax": "an axis that is not there",
     "SequenceAt": "a place that is not there, which a rule that sees no elements does not reject",
     "SequenceErase": "the same",

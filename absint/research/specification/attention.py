@@ -43,6 +43,7 @@ class Heads(NamedTuple):
         at("B S W", "B L V", "B L V", q_num_heads=4, kv_num_heads=2),
         at("B 2 S 3", "B 2 L 3", "B 2 L 4", None, "B 2 P 3", "B 2 R 4", outputs=3),
         at("B 2 S 3", "B 2 L 3", "B 2 L 4", "S L"),
+        at("B 2 S 3", "B 2 L 3", "B 2 L 4", None, "B 2 P 3"),
         at("B 2 S 3", "B 2 L 3", "B 2 L 4", "C H T M"),
         at("B 2 S 3", "B 2 L 3", "B 2 L 4", "T M", "B 2 P 3", "B 2 P 4", outputs=3),
         at("B 2 S 3", "B 2 L 3", "B 2 L 4", outputs=4),
@@ -66,13 +67,14 @@ def attention(node: Node) -> list[Output]:
         "onnxruntime needs axes that are not empty",
     )
     steps = k.steps
-    past_key, past_value = node.optional(4), node.optional(5)
-    if past_key is not None and past_value is not None:
-        for past, new in ((past_key, k), (past_value, v)):
-            sizes = (past.dims[0], past.dims[1], past.dims[3])
+    past = [given for given in (node.optional(4), node.optional(5)) if given is not None]
+    node.demand(len(past) != 1, "past keys and values must be given together")
+    if past:
+        for old, new in zip(past, (k, v), strict=True):
+            sizes = (old.dims[0], old.dims[1], old.dims[3])
             node.agree(sizes, (new.batch, new.heads, new.size), "past and new steps must fit")
-        node.requires(equal(past_key.dims[2], past_value.dims[2]), "past keys and values must have one length")
-        steps = past_key.dims[2] + k.steps
+        node.requires(equal(past[0].dims[2], past[1].dims[2]), "past keys and values must have one length")
+        steps = past[0].dims[2] + k.steps
     mask = node.optional(3)
     if mask is not None:
         _mask(node, mask, q, steps)
@@ -253,6 +255,7 @@ def turned_by_positions(node: Node) -> Output:
         at("B S 16", "int64=0: K B S", "P 4", "P 4", mrope_section=[2, 1, 1], num_heads=2),
         at("B H S E", "int64=0: 3 B S", "P A", "P A", mrope_section=[2, 1, 1], rotary_embedding_dim=8, num_heads=2),
         at("B H S E", "int64=0: 3 B S", "P A", "P A", mrope_section=[2, 0, 1]),
+        at("B S 16", "int64=0: 3 T", "P 4", "P 4", mrope_section=[2, 1, 1], num_heads=2),
     ],
 )
 def of_sections(node: Node) -> Output:

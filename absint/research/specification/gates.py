@@ -348,6 +348,7 @@ def masked_pool(node: Node) -> Output:
         at("N 8", "8", top_k=2),
         at("B L 8", "D", top_k=2),
         at("N E", "D", top_k=1, outputs=2),
+        at("N E", "D", top_k=1),
         at("N E", "D"),
         at("E", "D", top_k=1),
     ],

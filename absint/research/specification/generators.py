@@ -197,7 +197,7 @@ def window_function(node: Node) -> Output:
     first=13,
     grid=[
         *[at("uint8: N C", ""), at("uint8: N C", "K", "uint8:", last=27), at("uint8: N C H", "K", "uint8: L", axis=1)],
-        at("uint8: N C", "", "uint8: L", last=27),
+        *[at("uint8: N C", "", "uint8: L", last=27), at("uint8: N C", "K L", last=27)],
     ],
 )
 def quantise(node: Node) -> Output:

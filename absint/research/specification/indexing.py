@@ -86,7 +86,9 @@ def gather_elements(node: Node) -> Output:
     ],
 )
 @specifies(
-    "GatherND", first=12, grid=[at("B N C", "int64=0: D I 1", batch_dims=1), at("B N C", "int64=0: D 2", batch_dims=1)]
+    "GatherND",
+    first=12,
+    grid=[at("B N C", "int64=0: D I 1", batch_dims=1), *[at("B N C", f"int64=0: D {k}", batch_dims=1) for k in (2, 3)]],
 )
 def gather_nd(node: Node) -> Output:
     """Each last row of the indices is a place in the data, after the batch axes; what it points at stays."""
@@ -194,7 +196,7 @@ def one_hot(node: Node) -> Output:
     return tensor([*indices.dims[:axis], depth, *indices.dims[axis:]])
 
 
-@specifies("CumSum", grid=[at("N C", ". 0"), at("N C", ". -1"), at("N", ". 0"), at("N C", ". 2")])
+@specifies("CumSum", grid=[at("N C", ". 0"), at("N C", "= -1"), at("N", ". 0"), at("N C", ". 2")])
 @specifies("CumProd", grid=[at("N C", ". 0"), at("N C", ". -1"), at("N C", ". 2")])
 def cumulative(node: Node) -> Output:
     """The shape of x."""

@@ -24,7 +24,14 @@ from absint.research.specification.specs import at, specifies
         at("N 4", "4 M"),
     ],
 )
-@specifies("MatMulInteger", grid=[at("int8: N K", "int8: L M"), at("uint8: B N K", "uint8: L M")])
+@specifies(
+    "MatMulInteger",
+    grid=[
+        at("int8: N K", "int8: L M"),
+        *[at(f"uint8: {b}N K", f"uint8: {b}L M", None, "uint8: Z") for b in ("", "B ")],
+        at("uint8: N K", "uint8: L", None, "uint8: Y Z"),
+    ],
+)
 def matmul(node: Node) -> Output:
     """numpy.matmul: the last two axes are matrices, those before broadcast; a vector is a row or a column that goes."""
     node.has_one_value(2, "onnxruntime needs one zero point of A")

@@ -141,7 +141,7 @@ def instance_normalisation(node: Node) -> Output:
     return tensor(x.dims)
 
 
-@specifies("LRN", grid=[at("N C H W", size=3)])
+@specifies("LRN", grid=[at("N C H W", size=3), at("N C H W", size=3, alpha=0.0)])
 @specifies("LpNormalization", grid=[at("N C", axis=1, p=2), at("N C H"), at("N C", axis=2)])
 @specifies("MeanVarianceNormalization", grid=[at("N C H W")])
 @specifies("Softmax LogSoftmax Hardmax", grid=[at("N"), at("N C"), at("N C H", axis=1), at("N C", axis=2)])

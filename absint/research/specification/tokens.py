@@ -36,6 +36,7 @@ def packed(node: Node) -> Output:
     grid=[
         at("T H", "R E", "4 16 8", None, "F 8 16", k=2),
         at("T H", "R 4", "4 16 8", None, "4 G 16", k=2),
+        at("T H", "R", "4 16 8", None, "4 G 16", k=2),
         at("B L H", "R E", "4 I 8", "4 I", "4 8 J", "4 8", k=1),
         at("B L H", "R E", "4 I 8", "I", "4 8 J", "4 8", k=1),
     ],

@@ -232,6 +232,7 @@ POOLS: Final = [
     at("N+1 C+1 H", kernel_shape=[3], strides=[2]),
     at("N C", kernel_shape=[2]),
     at("N C H", kernel_shape=[2, 2]),
+    at("N C H", kernel_shape=[3], pads=[-1, 1]),
 ]
 
 CEILED: Final = [
