@@ -256,7 +256,8 @@ def write(forged: Forgery, folder: Path) -> None:
         (folder / name).write_bytes(data)
     if isinstance(manifest.get("model"), dict):
         manifest["model"]["sha256"] = hashlib.sha256(forged.model).hexdigest()
-    steps = [step for step in manifest.get("steps") or () if isinstance(step, dict)]
+    said = manifest.get("steps")
+    steps = [step for step in said if isinstance(step, dict)] if isinstance(said, list) else []
     used = {step.get("lemma") for step in steps if isinstance(step.get("lemma"), str)} & forged.lemmas.keys()
     manifest["lemmas"] = {}
     for name in sorted(used):
