@@ -17,14 +17,13 @@ from typing import Final, NamedTuple
 from absint.program.steps import LOWERED
 from absint.research.obligations.making import applied, obligations_of
 from absint.research.obligations.ruled import ruled
-from absint.research.obligations.solving import Gap, Obligation
+from absint.research.obligations.solving import Gap, Obligation, is_vacuous
 from absint.research.specification.specs import specification, specified
 from absint.solver.backend import Backend
 from absint.transfer.families import shipped
 from tests.jobs.off_grid import KNOWN
 from tests.pages import settle
 from tests.specification import incomplete
-from tests.specification.comparing import is_vacuous
 from tests.specification.operators import versions
 from tests.specification.ranks import BOUND, FAMILIES
 from tests.specification.undecided import UNDECIDED, VACUOUS

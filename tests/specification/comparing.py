@@ -14,7 +14,6 @@ import onnxruntime as ort
 from onnx import TensorProto, helper
 
 from absint.lattices.dtype import DType
-from absint.research.obligations.solving import RLIMIT, Obligation
 from absint.research.specification.contents import elements
 from absint.research.specification.formulas import Term, both, equal, variable
 from absint.research.specification.node import Held, Meaning, Output
@@ -66,13 +65,6 @@ MISSING: Final = (
     held.UNFED,
 )
 """Failures of a runtime that lacks the operator at this version, form or type."""
-
-
-def is_vacuous(obligation: Obligation, backend: Backend) -> bool:
-    """The premises of the claim cannot hold, so it claims nothing."""
-    if not obligation.premises:
-        return False
-    return backend.check(obligation.premises, rlimit=RLIMIT, seconds=10, core=False).verdict == "unsat"
 
 
 def differences(spec: Specification, operator: str, version: int, instance: Instance) -> Iterator[str]:

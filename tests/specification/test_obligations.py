@@ -19,6 +19,7 @@ from absint.research.obligations.solving import (
     by_cvc5,
     by_z3,
     decided,
+    is_vacuous,
     unbounded,
 )
 from absint.research.specification.node import Node, Output, tensor
@@ -27,7 +28,6 @@ from absint.solver.backend import Backend
 from absint.transfer.families import shipped
 from absint.transfer.rule import Rule
 from absint.transfer.semantics import ONNX
-from tests.specification.comparing import is_vacuous
 from tests.specification.operators import is_known, versions
 from tests.specification.undecided import UNDECIDED, VACUOUS
 

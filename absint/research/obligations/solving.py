@@ -94,8 +94,6 @@ def by_z3(obligation: Obligation, backend: Backend, seconds: float = 10) -> Deci
     return Decision(obligation, "z3", _VERDICTS.get(answer.verdict, "undecided"), answer.seconds, sizes)
 
 
-<<<<<<< HEAD
-=======
 def is_vacuous(obligation: Obligation, backend: Backend, seconds: float = 10) -> bool:
     """The premises of the claim cannot hold, so it claims nothing."""
     if not obligation.premises:
@@ -118,7 +116,6 @@ def claiming(decide: Decide, backend: Backend) -> Decide:
     return asked
 
 
->>>>>>> 5e0a4346 (absint rules --prove leaves obligations out that assume what never holds, and counts them)
 def by_cvc5(obligation: Obligation, seconds: float = 10) -> Decision:
     """cvc5's verdict: on all integers, which proves the same of sizes, else on sizes.
 
