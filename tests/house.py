@@ -25,10 +25,10 @@ from tests.test_architecture import MODULES, imports
 
 LIMITS: Final[Mapping[str, float]] = {
     "folders at the top of absint/": 13,
-    "lines of the product": 114_484,
+    "lines of the product": 114_188,
     "longest file, check.py apart": 400,
-    "imports inside functions": 199,
-    "blocks of imports for types": 82,
+    "imports inside functions": 198,
+    "blocks of imports for types": 80,
     "imports, % of lines": 7.0,
     "files that write documents by hand": 0,
     "files that catch what is undefined": 6,

@@ -20,19 +20,7 @@ from absint.lattices.logic.relation import FALSE, TRUE, Comparison, Relation
 from absint.lattices.logic.truth import YES
 from absint.lattices.terms.atoms import Atom, Operand, SymbolKind
 from absint.lattices.terms.evaluation import INTEGERS, UndefinedError
-from absint.lattices.terms.expr import (
-    MAX_DIM,
-    ZERO_EXPR,
-    Dim,
-    Expr,
-    Symbol,
-    const,
-    expr_of,
-    mul,
-    postorder,
-    sole_atom,
-    sub,
-)
+from absint.lattices.terms.expr import MAX_DIM, ZERO_EXPR, Dim, Expr, Symbol, expr_of, postorder, sole_atom, sub
 from absint.lattices.terms.floats import Float
 from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.interval import Interval
@@ -186,7 +174,7 @@ def _trips(facts: Facts, most: int) -> Mapping[Symbol, Symbol]:
         for symbol in filter(_is_of_a_loop, relation.symbols):
             known = found.get(symbol, symbol)
             coef = dict(e.terms).get((known,), 0)
-            rest = sub(e, mul(const(coef), expr_of(known))) if coef < 0 else None
+            rest = sub(e, expr_of(known) * coef) if coef < 0 else None
             if isinstance(rest, Expr) and known not in rest.symbols and rest.bounds.hi is not None:
                 bounds = known.bounds.meet(Interval(None, rest.bounds.hi // -coef))
                 found[symbol] = known if bounds.is_empty else symbol.within(*bounds)

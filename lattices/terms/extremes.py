@@ -13,19 +13,7 @@ from typing import Final, cast
 from absint.lattices.terms.atoms import atom
 from absint.lattices.terms.dim import Dim
 from absint.lattices.terms.evaluation import states
-from absint.lattices.terms.expr import (
-    ONE_EXPR,
-    Expr,
-    Unknown,
-    add,
-    as_dim,
-    const,
-    expr_of,
-    mul,
-    polynomial,
-    sole_atom,
-    sub,
-)
+from absint.lattices.terms.expr import ONE_EXPR, Expr, Unknown, add, as_dim, const, expr_of, polynomial, sole_atom, sub
 from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.polynomials import exact_quotient, nonneg
 
@@ -62,7 +50,7 @@ def _extreme(op: str, dims: tuple[Dim, ...]) -> Dim:
     if scale > 1:
         rests = [cast(Expr, exact_quotient(e, const(scale))) for e in rests]
     if shared is not const(0) or scale > 1 or _flatten(op, tuple(rests)) != rests:
-        return add(shared, mul(const(scale), _extreme(op, tuple(rests))))  # a rest may be a nested extreme by now
+        return add(shared, _extreme(op, tuple(rests)) * scale)  # a rest may be a nested extreme by now
     rests.sort(key=lambda e: (e.const is not None, e.key))
     return expr_of(atom(op, tuple(rests), _extreme_bounds(op, rests)))
 

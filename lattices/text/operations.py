@@ -15,16 +15,7 @@ from absint.lattices.terms.expr import Dim, Expr, const, mul
 from absint.lattices.terms.floats import MAX_FLOAT, Float, unary
 from absint.lattices.terms.interval import Interval
 from absint.lattices.text import functions
-from absint.lattices.text.functions import (
-    DIVIDING,
-    FUNCTIONS,
-    TOTAL_FUNCTIONS,
-    Function,
-    Literal,
-    Number,
-    Quotient,
-    Ratio,
-)
+from absint.lattices.text.functions import FUNCTIONS, TOTAL_FUNCTIONS, Function, Literal, Number, Quotient, Ratio
 from absint.lattices.text.nearest import nearest, suggestion
 from absint.lattices.text.syntax import COMPARISONS, Bracket, Dims, Infix, Item, Name, Names, Power, Set, Sum, terms
 from absint.lattices.text.tokens import TextError, shown
@@ -79,7 +70,7 @@ class Operations:
         arguments = [convert[function.kind(i)](item) for i, item in enumerate(operands)]
         sizes = [terms(a) for a in arguments]
         self._spend(sum(sizes) * len(sizes) + sizes[0] * sizes[-1], opened.at)
-        if opened.function in DIVIDING:
+        if opened.function in functions.DIVIDING:
             self.divisors += [
                 a.over if isinstance(a, Ratio) else a for a in arguments[1:] if isinstance(a, Expr | Ratio)
             ]

@@ -11,20 +11,7 @@ from math import factorial
 from typing import Final
 
 from absint.lattices.logic.relation import eq, ge, ite
-from absint.lattices.terms.expr import (
-    ONE_EXPR,
-    ZERO_EXPR,
-    Atom,
-    Dim,
-    Expr,
-    Symbol,
-    add,
-    const,
-    expr_of,
-    mul,
-    sole_atom,
-    sub,
-)
+from absint.lattices.terms.expr import ZERO_EXPR, Atom, Dim, Expr, Symbol, add, const, expr_of, mul, sole_atom, sub
 from absint.lattices.terms.normal import Substitution, divided_times, floordiv, maximum, minimum, mod, substitute
 from absint.lattices.terms.polynomials import nonneg
 
@@ -378,4 +365,4 @@ def _falling(i: Dim, k: int) -> Dim:
 
 
 _ZERO: Final[Dim] = ZERO_EXPR
-_ONE: Final[Dim] = ONE_EXPR
+_ONE: Final[Dim] = const(1)

@@ -34,8 +34,8 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
         "sections-do-not-compare-the-nodes",
         "as many nodes as before are copied, whatever they are",
         "absint.program.shared_prefix",
-        "if earlier != text:",
-        "if False:",
+        "if earlier != text), min(",
+        "if False), min(",
         "[graph(f'(float[N] x, float[M] z) => (float[K] y) {{ y = {o}(x, z) }}').shapes['y'] "
         "for o in ('Add', 'Add', 'Add', 'Concat <axis=0>')]",
         SECTIONS,
