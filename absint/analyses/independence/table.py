@@ -28,7 +28,7 @@ ELEMENTWISE: Final = """
     RegexFullMatch ParametricSoftplus ScaledTanh MemcpyFromHost MemcpyToHost com.microsoft::BiasGelu
     com.microsoft::FastGelu com.microsoft::Gelu com.microsoft::MurmurHash3 com.microsoft::QLinearAdd
     com.microsoft::QLinearLeakyRelu com.microsoft::QLinearMul com.microsoft::QLinearSigmoid com.microsoft::QLinearWhere
-    com.microsoft::QuickGelu
+    com.microsoft::QuickGelu ai.onnx.ml::Binarizer ai.onnx.ml::CategoryMapper ai.onnx.ml::LabelEncoder
 """.split()  # noqa: SIM905
 """Inputs are broadcast to the shape of the output, and each of its elements is made of one of each."""
 
@@ -40,7 +40,7 @@ Conv ConvTranspose ConvInteger = 0 . . . > 0
 QLinearConv com.microsoft::QLinearConv = 0 . . . . . . . . > 0
 GlobalAveragePool GlobalMaxPool GlobalLpPool AveragePool LpPool MaxPool = 0 > 0 | 1 > 1
 InstanceNormalization GroupNormalization com.microsoft::GroupNorm = 0 . . > 0
-DepthToSpace SpaceToDepth com.microsoft::NhwcMaxPool = 0 > 0
+DepthToSpace ImageScaler SpaceToDepth com.microsoft::NhwcMaxPool = 0 > 0
 GridSample com.microsoft::GridSample = 0 0 > 0
 TensorScatter = 0 0 0 > 0
 DeformConv = 0 . 0 . 0 > 0
@@ -64,8 +64,8 @@ BATCHED: Final[Mapping[str, str]] = {
 }
 
 _LEARNT: Final = """
-    Binarizer Imputer LabelEncoder LinearClassifier LinearRegressor Normalizer OneHotEncoder SVMClassifier SVMRegressor
-    Scaler TreeEnsemble TreeEnsembleClassifier TreeEnsembleRegressor
+    Imputer LinearClassifier LinearRegressor Normalizer OneHotEncoder SVMClassifier SVMRegressor Scaler TreeEnsemble
+    TreeEnsembleClassifier TreeEnsembleRegressor
 """.split()  # noqa: SIM905
 
 

@@ -21,7 +21,7 @@ from absint.questions.rows import Rows
 from absint.runs.run import feeds_for
 from tests.soundness.row_runs import Tally, hunted
 
-HEAD = '<ir_version: 9, opset_import: ["" : 18, "com.microsoft" : 1]>\n'
+HEAD = '<ir_version: 9, opset_import: ["" : 18, "ai.onnx.ml" : 3, "com.microsoft" : 1]>\n'
 OTHERS = {"t": 3, "d": 4, "k": 2}
 
 APART = {
@@ -52,6 +52,8 @@ APART = {
         last, y = Scan<num_scan_inputs = 1, body = step (float[n, d] state, float[n, d] part)
             => (float[n, d] next, float[n, d] out) { sum = Add(state, part) next = Tanh(sum) out = Identity(next) }>
             (h, x) }""",
+    "labels of one axis": """net (int64[n] x) => (int64[n] y) {
+        y = ai.onnx.ml.LabelEncoder<keys_int64s = [1, 2], values_int64s = [2, 1], default_int64 = 0>(x) }""",
     "halves on one axis": """net (float[n, d] x) => (float[n, d] y) {
         both = Concat<axis = 0>(x, x) a, b = Split<axis = 0, num_outputs = 2>(both) y = Sub(a, b) }""",
 }  # fmt: skip
