@@ -26,7 +26,7 @@ def test_faults_are_in_functions_alone() -> None:
 @pytest.mark.parametrize(
     ("module", "breaks", "by"),
     [
-        ("layout", "1 becomes 2 in: x, repeats = node.input(0), node.elements(1)", "Tile-"),
+        ("layout", "1 becomes 2 in: x, repeats = node.input(0), node.elements(1, 1)", "Tile-"),
         ("windows", "node.requires(equal(b.dims[0], w.dims[0])", "Conv-"),
         ("reductions", "- becomes + in: statistics", "LayerNormalization-17"),
         ("tokens", "0 becomes 1 in: (found,) = node.through(experts", "nothing is legal there"),

@@ -27,7 +27,9 @@ def executed() -> nbformat.NotebookNode:
     before = os.environ.get("PYTHONPATH")
     os.environ["PYTHONPATH"] = str(ROOT)
     try:
-        client = NotebookClient(found, timeout=120, resources={"metadata": {"path": str(NOTEBOOK.parent)}})
+        client = NotebookClient(
+            found, timeout=120, coalesce_streams=True, resources={"metadata": {"path": str(NOTEBOOK.parent)}}
+        )
         client.execute()
     finally:
         if before is None:

@@ -28,9 +28,9 @@ def test_legal_sizes_are_found(operator: str, version: int) -> None:
     """Also where those that are drawn are hardly ever legal."""
     spec = specification("", operator, version)
     assert spec is not None
-    instance, *_ = spec.instances(operator, version)
-    meaning = spec.meaning(operator, version, instance)
-    assert sum(is_legal(meaning, binding) for binding in bindings(instance, meaning)) >= 2
+    instances = spec.instances(operator, version)[:2]  # one of them may be of no legal form
+    meanings = [(instance, spec.meaning(operator, version, instance)) for instance in instances]
+    assert max(sum(is_legal(m, binding) for binding in bindings(i, m)) for i, m in meanings) >= 2
 
 
 def _wrong(function: object, instance: Instance) -> list[str]:
