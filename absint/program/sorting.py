@@ -48,7 +48,7 @@ def sorted_nodes(
 def sort_graph(graph: GraphProto) -> bool:
     """Sort the nodes of a graph in place, if some read what stands below them; False if it stays as it is."""
     nodes, captures, seen = list(graph.node), Captures(), set[str]()
-    made = {name for node in nodes for name in node.output}
+    made = {name for node in nodes for name in node.output if name}
     for node in nodes:
         if not made.isdisjoint(captures.reads(node) - seen):
             break

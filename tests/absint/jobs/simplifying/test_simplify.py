@@ -14,6 +14,7 @@ import absint
 from absint.errors import UsageError
 from absint.jobs.rewriting.rounds import PASSES
 from absint.jobs.simplifying.running import compared
+from absint.program.sorting import sort_graph
 from tests.absint.jobs.simplifying.simplified import HEAD, constant, operators, simplified
 
 HEADS = """(float[B, S, 8] x) => (float[a, b, 2, 4] y)
@@ -348,6 +349,13 @@ def test_nodes_in_no_order_are_simplified_as_in_order(tmp_path: Path) -> None:
     assert compared(original, copy, {"batch": 2, "seq": 3, "past": 1}) == ("", True)
     frozen = original.freeze({"batch": 2, "seq": 3, "past": 1})
     assert frozen.nodes < frozen.nodes_before // 2
+
+
+def test_what_is_left_out_does_not_count_as_out_of_order() -> None:
+    graph = "(float[N] x, float[0] r, float[1] s, int64[1] k) => (float[M] y) { z = Resize(x, r, s) y, i = TopK(z, k) }"
+    made = onnx.parser.parse_model(HEAD % 18 + graph)
+    made.graph.node[0].input[1] = made.graph.node[1].output[1] = ""
+    assert not sort_graph(made.graph)
 
 
 def test_a_model_that_lists_no_outputs_stays() -> None:
