@@ -130,11 +130,11 @@ def check_name(report: Report, program: Program, name: str, node: NodeMessage, n
     """
     found = frame.scope.find(name)
     if found is not None:
-        operations, is_main = program.nodes.operations, frame.scope.parent is None and not frame.stack
-        before, after = operations[found[0]], operations[-1]
-        is_replaced = is_main and node.op_type == "Constant" and before is not None and before.op_type == "Constant"
+        operations = program.nodes.operations
+        both = [(k.domain, k.op_type) for k in (operations[found[0]], operations[-1]) if k is not None]
+        is_replaced = frame.scope.parent is None and not frame.stack and both == [("", "Constant")] * 2
         if is_replaced:
-            operations[found[0]] = after
+            operations[found[0]] = operations[-1]
         sure = False if is_replaced else name in frame.scope.names or program.precedes(found, frame.gate) or None
         text = f"output {name!r} has been computed before"
         report.fault("duplicate-output", place_of(node, number, frame), text, runtime=sure)

@@ -71,7 +71,7 @@ class Fitting:
 
 
 _BITS: Final = 8 << 57
-"""What a processor of 64 bits can address at most (x86 with five levels of pages)."""
+"""The largest address space of a 64-bit processor, in bits (x86 with five-level paging)."""
 
 
 class Exact:

@@ -207,7 +207,7 @@ _NEUTRAL: Final[Mapping[str, tuple[bool, frozenset[Element]]]] = {
     "And": (True, frozenset((TRUE,))),
     "Or": (True, frozenset((FALSE,))),
 }
-"""Whether operands may be exchanged, and the elements that change nothing."""
+"""Whether the operands commute, and the neutral elements."""
 
 _DROPS_IN_TRAINING_ONLY: Final = 7
 

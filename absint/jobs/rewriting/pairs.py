@@ -147,7 +147,7 @@ def pair(body: Body, node: NodeProto, output: Tensor) -> None:
 def _keeps(body: Body, node: NodeProto, output: Tensor) -> bool:
     """A reduction that drops its axes, which the node brings back: it keeps them as 1."""
     before = body.before(node.input[0])
-    if before is None or not before.op_type.startswith("Reduce") or _integer(before, "keepdims", 1):
+    if before is None or before.domain or not before.op_type.startswith("Reduce") or _integer(before, "keepdims", 1):
         return False
     given = next((list(attribute.ints) for attribute in before.attribute if attribute.name == "axes"), None)
     numbers = numbers_of(body.value(before.input[1])) if given is None and len(before.input) > 1 else None

@@ -49,7 +49,7 @@ def claims_of(analysed: Analysed, states: States) -> dict[str, Claims]:
 
 
 def _is_regular(claims: Claims) -> bool:
-    """Not only that data decide where the rows are."""
+    """Some claim stands whatever places data give the rows."""
     return any(not isinstance(claim, Along) or not claim.is_owned for claim in claims)
 
 

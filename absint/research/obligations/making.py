@@ -302,7 +302,7 @@ class Record:
     decided: tuple[Decided, ...] = ()
     gaps: tuple[Gap, ...] = ()
     vacuous: tuple[Obligation, ...] = ()
-    """Those that assume what never holds; they are not among the decided ones."""
+    """Vacuous ones, whose assumptions never hold; the decided ones are counted without them."""
 
 
 def status(records: Iterable[Record], *kinds: Kind) -> Verdict | None:

@@ -15,6 +15,7 @@ from onnx.reference import ReferenceEvaluator
 from onnxruntime import InferenceSession
 
 from absint import ModelError, Result, analyze
+from absint.diagnostics import Severity
 from absint.engine import fixpoint
 from absint.lattices.dtype import DType
 from absint.lattices.shape import Shape
@@ -533,3 +534,10 @@ def test_of_constants_of_one_name_the_last_counts_for_all_readers() -> None:
     assert [shape(result, name) for name in "yz"] == ["[3, 2]", "[3, 2]"]
     assert result.check({"N": 6}).outcome.value == "legal"
     assert codes(result) == ["duplicate-output"]
+
+
+def test_constants_of_another_domain_are_no_constants() -> None:
+    made = parsed(
+        "(float[N] x) => (float[N] y) { s = my.Constant() s = my.Constant() y = Relu(x) }",
+    )
+    assert ("duplicate-output", Severity.ERROR) in [(d.code, d.severity) for d in analyze(made).diagnostics]
