@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final, Literal, Protocol, overload
 
-from absint.lattices.logic.relation import TRUE, Relation, implies
-from absint.lattices.logic.truth import YES
+from absint.lattices.logic.relation import TRUE, YES, Relation, implies
 from absint.lattices.records import NamedTuple
 from absint.lattices.terms.expr import Dim, Symbol, expr_of
 from absint.lattices.text.escapes import plain

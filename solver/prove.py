@@ -23,8 +23,7 @@ from typing import Final, Literal, cast
 
 from absint.lattices.limits import DeadlineError, Limits, on_time, remaining
 from absint.lattices.logic.facts import Facts, in_steps
-from absint.lattices.logic.relation import FALSE, TRUE, Relation, conjunction, eq, falsity, ge, le, truth
-from absint.lattices.logic.truth import NO, YES
+from absint.lattices.logic.relation import FALSE, NO, TRUE, YES, Relation, conjunction, eq, falsity, ge, le, truth
 from absint.lattices.terms.evaluation import casts_floats, is_any_function
 from absint.lattices.terms.expr import Expr, Symbol, constant_divisor, expr_of, postorder
 from absint.lattices.terms.interval import Congruence

@@ -17,7 +17,7 @@ from onnx import helper
 from absint import Result, analyze
 from absint.lattices.contents import replace_in
 from absint.lattices.dtype import DType
-from absint.lattices.logic.truth import NO
+from absint.lattices.logic.relation import NO
 from absint.lattices.terms.expr import Dim, Expr, Symbol, const
 from absint.lattices.terms.normal import substitute
 from absint.lattices.value import SequenceOf, Tensor, Value

@@ -14,8 +14,7 @@ from absint.lattices.contents import CONTENTS, NO_CONTENTS, OPAQUE, Contents, El
 from absint.lattices.dim import BOTTOM_DIM, DIMS
 from absint.lattices.dtype import DTYPES, DType
 from absint.lattices.logic import relation as rel
-from absint.lattices.logic.relation import FALSE, TRUE, Relation
-from absint.lattices.logic.truth import YES
+from absint.lattices.logic.relation import FALSE, TRUE, YES, Relation
 from absint.lattices.ramp import NO_RAMPS, Ramps, element, ramp
 from absint.lattices.shape import BOTTOM_SHAPE, TOP_SHAPE, Shape, StarredShape, shape_of
 from absint.lattices.shape_choice import ShapeChoice

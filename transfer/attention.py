@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, conjunction, divisible, eq, ge, ite, le
-from absint.lattices.logic.truth import YES
+from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, YES, conjunction, divisible, eq, ge, ite, le
 from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, const
 from absint.lattices.terms.normal import floordiv

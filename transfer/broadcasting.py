@@ -10,8 +10,7 @@ from typing import Final
 from absint.lattices.contents import OPAQUE, Contents
 from absint.lattices.dtype import DType
 from absint.lattices.logic import relation as rel
-from absint.lattices.logic.relation import FALSE
-from absint.lattices.logic.truth import YES
+from absint.lattices.logic.relation import FALSE, YES
 from absint.lattices.ramp import Ramps, added, scaled
 from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_DIM, Dim, Expr

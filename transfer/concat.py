@@ -13,8 +13,7 @@ from typing import Final
 from absint.lattices import block
 from absint.lattices.block import Block
 from absint.lattices.contents import Contents, Element
-from absint.lattices.logic.relation import FALSE, Relation, disjunction, divisible, eq, ge
-from absint.lattices.logic.truth import YES
+from absint.lattices.logic.relation import FALSE, YES, Relation, disjunction, divisible, eq, ge
 from absint.lattices.ramp import NO_RAMPS, side_by_side
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.starred import place, with_size

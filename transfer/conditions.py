@@ -5,18 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from itertools import pairwise
 
-from absint.lattices.logic.relation import (
-    FALSE,
-    TRUE,
-    UNKNOWN_RELATION,
-    Relation,
-    conjunction,
-    disjunction,
-    divisible,
-    eq,
-    ge,
-    le,
-)
+from absint.lattices.logic.formula import FALSE, TRUE, UNKNOWN_RELATION, Relation, conjunction, disjunction
+from absint.lattices.logic.relation import divisible, eq, ge, le
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import UNKNOWN_DIM, UNKNOWN_SIZE, Dim
 from absint.lattices.value import Tensor

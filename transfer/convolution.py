@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import divisible, eq, ge, le
-from absint.lattices.logic.truth import YES
+from absint.lattices.logic.relation import YES, divisible, eq, ge, le
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, product
 from absint.lattices.terms.intern import remembered

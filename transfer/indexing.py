@@ -8,8 +8,7 @@ from typing import Final, cast
 
 from absint.lattices.block import Block
 from absint.lattices.contents import OPAQUE, Element, join_elements
-from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, Relation, eq, ge, ite, lt
-from absint.lattices.logic.truth import YES
+from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, YES, Relation, eq, ge, ite, lt
 from absint.lattices.ramp import Ramp, ends
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import ZERO_EXPR, Dim, Expr

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, divisible, eq, ge, ite, le
-from absint.lattices.logic.truth import YES
+from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, YES, divisible, eq, ge, ite, le
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.starred import place, with_size
 from absint.lattices.terms.atoms import SymbolKind

@@ -17,8 +17,7 @@ from absint.lattices.dtype import CONFLICT, DType
 from absint.lattices.logic import relation as rel
 from absint.lattices.logic.facts import NO_FACTS, Facts
 from absint.lattices.logic.piecewise import given
-from absint.lattices.logic.relation import FALSE, TRUE, Relation
-from absint.lattices.logic.truth import YES
+from absint.lattices.logic.relation import FALSE, TRUE, YES, Relation
 from absint.lattices.shape import SCALAR, TOP_SHAPE, Shape, shape_of
 from absint.lattices.starred import aligned, place
 from absint.lattices.terms.expr import NATURAL, ONE_EXPR, UNKNOWN_DIM, UNKNOWN_SIZE, Dim, Expr, Unknown, as_dim

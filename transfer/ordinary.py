@@ -16,8 +16,7 @@ from typing import Final, cast
 
 from absint.lattices.limits import on_time
 from absint.lattices.logic.facts import NO_FACTS, Facts
-from absint.lattices.logic.relation import FALSE, TRUE, Comparison, Relation
-from absint.lattices.logic.truth import YES
+from absint.lattices.logic.relation import FALSE, TRUE, YES, Comparison, Relation
 from absint.lattices.terms.atoms import Atom, Operand, SymbolKind
 from absint.lattices.terms.evaluation import INTEGERS, UndefinedError
 from absint.lattices.terms.expr import MAX_DIM, ZERO_EXPR, Dim, Expr, Symbol, expr_of, postorder, sole_atom, sub

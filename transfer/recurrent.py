@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, conjunction, divisible, eq, ge
-from absint.lattices.logic.truth import NO, YES
+from absint.lattices.logic.relation import FALSE, NO, UNKNOWN_RELATION, YES, conjunction, divisible, eq, ge
 from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
 from absint.lattices.value import Tensor

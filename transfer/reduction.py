@@ -11,8 +11,7 @@ from typing import Final
 from absint.lattices.contents import OPAQUE, Contents, Element
 from absint.lattices.dim import DIMS
 from absint.lattices.dtype import MANTISSA_BITS, DType
-from absint.lattices.logic.relation import FALSE, TRUE, eq, ge
-from absint.lattices.logic.truth import YES
+from absint.lattices.logic.relation import FALSE, TRUE, YES, eq, ge
 from absint.lattices.records import NamedTuple
 from absint.lattices.shape import SCALAR, TOP_SHAPE, Shape, shape_of
 from absint.lattices.starred import places, without

@@ -15,8 +15,8 @@ from typing import Final
 
 from absint.lattices.contents import Element
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, eq, ge, implies, le
-from absint.lattices.logic.truth import NO, UNKNOWN, YES, Truth
+from absint.lattices.logic.formula import FALSE, NO, TRUE, UNKNOWN, UNKNOWN_RELATION, YES, Relation, Truth, implies
+from absint.lattices.logic.relation import eq, ge, le
 from absint.lattices.shape import shape_of
 from absint.lattices.terms.expr import MAX_DIM, UNKNOWN_SIZE, Dim, Expr, sub
 from absint.lattices.terms.floats import Float

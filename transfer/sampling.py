@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import Relation, eq, ge, ne
-from absint.lattices.logic.truth import YES
+from absint.lattices.logic.relation import YES, Relation, eq, ge, ne
 from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
 from absint.lattices.value import Tensor

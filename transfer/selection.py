@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from absint.lattices.block import Block
 from absint.lattices.contents import Contents, Element
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, disjunction, eq, ge, gt, ite, le, ne
-from absint.lattices.logic.truth import YES
+from absint.lattices.logic.formula import FALSE, TRUE, UNKNOWN_RELATION, YES, Relation, disjunction
+from absint.lattices.logic.relation import eq, ge, gt, ite, le, ne
 from absint.lattices.shape import Shape, shape_of
 from absint.lattices.starred import with_size, without
 from absint.lattices.terms.expr import MAX_DIM, ONE_EXPR, ZERO_EXPR, Dim, Expr, Unknown, const, product

@@ -14,8 +14,7 @@ from typing import Final
 from absint.lattices.contents import CONTENTS, Contents
 from absint.lattices.dim import DIMS
 from absint.lattices.dtype import DTYPES, DType
-from absint.lattices.logic.relation import FALSE, TRUE, Relation, disjunction, divisible, eq, ge, le, lt
-from absint.lattices.logic.truth import YES
+from absint.lattices.logic.relation import FALSE, TRUE, YES, Relation, disjunction, divisible, eq, ge, le, lt
 from absint.lattices.shape import BOTTOM_SHAPE, SCALAR, TOP_SHAPE, Shape, shape_of
 from absint.lattices.shape_lattice import SHAPES
 from absint.lattices.starred import with_size

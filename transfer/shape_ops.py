@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from absint.lattices.contents import Contents
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import disjunction, eq
-from absint.lattices.logic.truth import NO, UNKNOWN
+from absint.lattices.logic.relation import NO, UNKNOWN, disjunction, eq
 from absint.lattices.ramp import NO_RAMPS, realigned
 from absint.lattices.shape import MAX_RANK, SCALAR, TOP_SHAPE, Shape, shape_of
 from absint.lattices.starred import with_axes, without

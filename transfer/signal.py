@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from absint.lattices.logic.relation import disjunction, eq, ge, one_of
-from absint.lattices.logic.truth import YES
+from absint.lattices.logic.relation import YES, disjunction, eq, ge, one_of
 from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
 from absint.lattices.terms.normal import floordiv

@@ -8,8 +8,7 @@ from typing import Final
 from absint.lattices.block import Block
 from absint.lattices.contents import Element
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.relation import TRUE, Relation, ge, le, lt, ne
-from absint.lattices.logic.truth import YES
+from absint.lattices.logic.relation import TRUE, YES, Relation, ge, le, lt, ne
 from absint.lattices.records import NamedTuple
 from absint.lattices.shape import TOP_SHAPE, shape_of
 from absint.lattices.terms.expr import MAX_DIM, UNKNOWN_DIM, UNKNOWN_SIZE, Dim, Expr, Unknown, const

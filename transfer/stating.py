@@ -7,8 +7,7 @@ from typing import Final, NoReturn, TypeVar, overload
 
 from absint.lattices.logic import relation as rel
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation
-from absint.lattices.logic.truth import NO, UNKNOWN, YES, Truth
+from absint.lattices.logic.relation import FALSE, NO, TRUE, UNKNOWN, UNKNOWN_RELATION, YES, Relation, Truth
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import MAX_DIM, Dim, Expr, Symbol, as_dim, expr_of
 from absint.lattices.value import Tensor

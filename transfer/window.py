@@ -15,8 +15,7 @@ from typing import cast
 
 from absint.lattices.dtype import DType
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.relation import TRUE, Relation, ge
-from absint.lattices.logic.truth import YES
+from absint.lattices.logic.relation import TRUE, YES, Relation, ge
 from absint.lattices.records import NamedTuple
 from absint.lattices.terms.expr import Dim, Expr, add, const, expr_of, sub
 from absint.lattices.terms.intern import remembered

@@ -17,8 +17,7 @@ from absint.analyses.rows import Row
 from absint.analyses.values import AnyAnalysis, ValueAnalysis, fixed_name
 from absint.errors import UsageError
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, ge, le, negation
-from absint.lattices.logic.truth import YES
+from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, YES, Relation, ge, le, negation
 from absint.lattices.terms.expr import Dim, Expr, Symbol, const
 from absint.lattices.terms.extremes import maximum, minimum
 from absint.lattices.text.nearest import did_you_mean

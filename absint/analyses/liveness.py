@@ -23,8 +23,7 @@ from typing import Final, Literal, NamedTuple
 from absint.analyses.value_sizes import bytes_of
 from absint.engine import Analysis, fixpoint
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation, ge, negation
-from absint.lattices.logic.truth import YES
+from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, YES, Relation, ge, negation
 from absint.lattices.terms.atoms import SymbolKind
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, Symbol
 from absint.lattices.terms.normal import substitute

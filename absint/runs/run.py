@@ -16,7 +16,7 @@ import numpy.typing as npt
 from absint.errors import AbsintError, ModelError, UsageError
 from absint.lattices.dtype import INTEGER_RANGES, DType
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.truth import YES
+from absint.lattices.logic.relation import YES
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Expr
 from absint.lattices.value import Tensor

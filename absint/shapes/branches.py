@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, eq, negation
-from absint.lattices.logic.truth import NO
+from absint.lattices.logic.relation import FALSE, NO, TRUE, UNKNOWN_RELATION, Relation, eq, negation
 from absint.lattices.terms.expr import UNKNOWN_DIM, Dim
 from absint.lattices.value import BOTTOM, TOP, Tensor, Value
 from absint.program.nodes import Node

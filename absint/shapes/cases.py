@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.relation import FALSE, TRUE, Relation, conjunction, disjunction, implies, negation
-from absint.lattices.logic.truth import NO
+from absint.lattices.logic.relation import FALSE, NO, TRUE, Relation, conjunction, disjunction, implies, negation
 from absint.lattices.records import NamedTuple
 from absint.lattices.shape import TOP_SHAPE
 from absint.lattices.shape_choice import MAX_CASES, ShapeChoice

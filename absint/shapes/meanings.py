@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, conjunction, ge, negation
-from absint.lattices.logic.truth import NO, YES
+from absint.lattices.logic.relation import FALSE, NO, TRUE, UNKNOWN_RELATION, YES, conjunction, ge, negation
 from absint.lattices.value import BOTTOM, OptionalOf, Tensor, Value
 from absint.model.signatures import Signature, agree, type_text
 from absint.program.nodes import Node

@@ -8,9 +8,8 @@ from itertools import chain
 from absint.lattices.contents import Element, element_symbols
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.piecewise import choices, excludes
-from absint.lattices.logic.relation import Comparison, Relation, falsity, is_plain, negation
+from absint.lattices.logic.relation import UNKNOWN, Comparison, Relation, falsity, is_plain, negation
 from absint.lattices.logic.solving import positive_factors, solve
-from absint.lattices.logic.truth import UNKNOWN
 from absint.lattices.records import NamedTuple
 from absint.lattices.terms.atoms import SymbolKind
 from absint.lattices.terms.expr import Atom, Dim, Expr, Symbol, expr_of

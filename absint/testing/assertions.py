@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from absint.api import analyze
 from absint.errors import UsageError
-from absint.lattices.logic.truth import NO
+from absint.lattices.logic.relation import NO
 from absint.lattices.text.escapes import format_sizes
 from absint.lattices.text.tokens import reads_as_name
 from absint.lattices.value import AnyTensor

@@ -11,7 +11,7 @@ from absint.lattices import records
 from absint.lattices.contents import element_symbols
 from absint.lattices.dtype import DType
 from absint.lattices.lattice import placed
-from absint.lattices.logic.truth import YES
+from absint.lattices.logic.relation import YES
 from absint.lattices.shape import TOP_SHAPE, shape_of
 from absint.lattices.terms.atoms import SymbolKind
 from absint.lattices.terms.expr import UNKNOWN_DIM, UNKNOWN_SIZE, Dim, Expr, Symbol

@@ -1,7 +1,7 @@
 """Relations over symbolic integers, and facts about symbols.
 
-    truth         three-valued truth: YES, NO, UNKNOWN
-    formula       Relation: a comparison with 0, or `and`, `or` over relations, without redundant operands
+    formula       Relation: a comparison with 0, or `and`, `or` over relations, without redundant operands; the truth of
+                  one at sizes: YES, NO, UNKNOWN
     solving       what one comparison says of one symbol
     comparisons   the normal form of a comparison
     relation      the constructors: eq, ge, conjunction, divisible, ite, ...; where relations with quotients are true,

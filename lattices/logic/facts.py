@@ -12,9 +12,20 @@ from operator import and_, or_
 from typing import Final, cast
 
 from absint.lattices.limits import on_time
-from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Comparison, Relation, intervals_of, negation
+from absint.lattices.logic.relation import (
+    FALSE,
+    NO,
+    TRUE,
+    UNKNOWN,
+    UNKNOWN_RELATION,
+    YES,
+    Comparison,
+    Relation,
+    Truth,
+    intervals_of,
+    negation,
+)
 from absint.lattices.logic.solving import Order, congruence_of, originals, positive_factors, solve
-from absint.lattices.logic.truth import NO, UNKNOWN, YES, Truth
 from absint.lattices.terms.expr import Atom, Dim, Expr, Symbol, add, const, constant_divisor, expr_of, mul, sub
 from absint.lattices.terms.interval import ANY, EMPTY, Congruence, Interval
 from absint.lattices.terms.normal import CONSTRUCTORS, Substitution, floordiv, substitute, with_atoms

@@ -1,4 +1,5 @@
 """Relations over integer expressions, as data: a comparison of one expression with 0, or `and`, `or` over relations.
+At sizes a relation has a `Truth`, one of three.
 
 Relations are interned and in normal form: connectives are flat, sorted and without redundant operands.
 `absint.lattices.logic.relation` has the other constructors.
@@ -7,12 +8,12 @@ Relations are interned and in normal form: connectives are flat, sorted and with
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from enum import Enum
 from functools import cache, cached_property
 from itertools import chain
 from typing import Final, Literal, Protocol, cast
 
 from absint.lattices.limits import on_time
-from absint.lattices.logic.truth import Truth
 from absint.lattices.records import NamedTuple
 from absint.lattices.terms.atoms import Atom, Symbol, Values, operands_first, short_key
 from absint.lattices.terms.dim import Condition, Dim
@@ -21,6 +22,40 @@ from absint.lattices.terms.expr import Expr, const, sole_atom, sub
 from absint.lattices.terms.intern import InternTable, remembered
 from absint.lattices.terms.interval import Interval, Range, contains, intersection, union, without
 from absint.lattices.terms.normal import Substitution
+
+
+class Truth(Enum):
+    """Kleene's strong three-valued logic. UNKNOWN never stands for NO."""
+
+    YES = "yes"
+    NO = "no"
+    UNKNOWN = "unknown"
+
+    def __bool__(self) -> bool:
+        raise TypeError("the truth of a three-valued answer is ambiguous: compare with `is Truth.YES` or `is Truth.NO`")
+
+    def __and__(self, other: Truth) -> Truth:
+        if self is Truth.NO or other is Truth.NO:
+            return Truth.NO
+        return Truth.YES if self is other is Truth.YES else Truth.UNKNOWN
+
+    def __or__(self, other: Truth) -> Truth:
+        if self is Truth.YES or other is Truth.YES:
+            return Truth.YES
+        return Truth.NO if self is other is Truth.NO else Truth.UNKNOWN
+
+    def __invert__(self) -> Truth:
+        return {Truth.YES: Truth.NO, Truth.NO: Truth.YES}.get(self, self)
+
+    @staticmethod
+    def of(value: bool) -> Truth:
+        """YES for true, NO for false."""
+        return Truth.YES if value else Truth.NO
+
+
+YES = Truth.YES
+NO = Truth.NO
+UNKNOWN = Truth.UNKNOWN
 
 
 class Algebra(Protocol):

@@ -18,19 +18,8 @@ from typing import Final, cast
 
 from absint.lattices.logic.comparisons import LARGE
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.relation import (
-    TRUE,
-    UNKNOWN_RELATION,
-    Comparison,
-    Relation,
-    conjunction,
-    defined,
-    eq,
-    ge,
-    ite,
-    le,
-)
-from absint.lattices.logic.truth import NO, UNKNOWN, YES
+from absint.lattices.logic.formula import NO, TRUE, UNKNOWN, UNKNOWN_RELATION, YES, Comparison, Relation, conjunction
+from absint.lattices.logic.relation import defined, eq, ge, ite, le
 from absint.lattices.terms.evaluation import INTEGERS, is_partial, states
 from absint.lattices.terms.expr import Atom, Dim, Expr, Symbol, add, const, expr_of, mul, postorder, product
 from absint.lattices.terms.floats import Float

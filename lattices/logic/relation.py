@@ -26,10 +26,14 @@ from typing import Final, cast
 from absint.lattices.logic.comparisons import canonical, comparison, divisible, eq, ge, gt, le, lt, ne
 from absint.lattices.logic.formula import (
     FALSE,
+    NO,
     TRUE,
+    UNKNOWN,
     UNKNOWN_RELATION,
+    YES,
     Comparison,
     Relation,
+    Truth,
     conjunction,
     disjunction,
     implies,
@@ -196,9 +200,10 @@ def _idle(condition: Relation, a: Expr, b: Expr) -> Dim | None:
 
 
 __all__ = [
-    "FALSE", "TRUE", "UNKNOWN_RELATION", "Comparison", "Relation", "boolean", "broadcastable", "chosen_of",
-    "comparison", "conjunction", "disjunction", "divisible", "eq", "first_not_one", "fitting", "ge", "gt", "implies",
-    "intervals_of", "is_plain", "ite", "le", "lt", "mapped", "ne", "negated", "negation", "number_of", "one_of",
+    "FALSE", "NO", "TRUE", "UNKNOWN", "UNKNOWN_RELATION", "YES", "Comparison", "Relation", "Truth", "boolean",
+    "broadcastable", "chosen_of", "comparison", "conjunction", "disjunction", "divisible", "eq", "first_not_one",
+    "fitting", "ge", "gt", "implies", "intervals_of", "is_plain", "ite", "le", "lt", "mapped", "ne", "negated",
+    "negation", "number_of", "one_of",
 ]  # fmt: skip
 
 

@@ -15,8 +15,7 @@ from typing import Final, NamedTuple
 from absint.lattices.limits import DeadlineError, Limits
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.formula import Comparison, is_plain, leads_negative
-from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, Relation, truth
-from absint.lattices.logic.truth import NO, YES
+from absint.lattices.logic.relation import FALSE, NO, UNKNOWN_RELATION, YES, Relation, truth
 from absint.lattices.terms.expr import Dim, postorder
 from absint.lattices.text.documents import Document, Head
 from absint.lattices.text.escapes import excerpt, format_sizes

@@ -16,8 +16,7 @@ from itertools import islice, product
 from typing import Final, cast
 
 from absint.lattices.limits import on_time
-from absint.lattices.logic.relation import Relation
-from absint.lattices.logic.truth import NO
+from absint.lattices.logic.relation import NO, Relation
 from absint.lattices.terms.evaluation import EVALUATE
 from absint.lattices.terms.expr import Atom, Symbol, UndefinedError, postorder
 from absint.solver.candidates import alone, around

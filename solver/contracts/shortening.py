@@ -20,8 +20,7 @@ from typing import Final
 from absint.lattices.limits import on_time
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.formula import intervals_of, is_plain
-from absint.lattices.logic.relation import FALSE, TRUE, Relation, conjunction, disjunction, negation, truth
-from absint.lattices.logic.truth import YES
+from absint.lattices.logic.relation import FALSE, TRUE, YES, Relation, conjunction, disjunction, negation, truth
 from absint.lattices.terms.expr import Symbol
 from absint.solver.contracts.premises import Premises, Samples, near
 from absint.solver.contracts.simplification import (

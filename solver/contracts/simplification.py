@@ -16,8 +16,10 @@ from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.piecewise import cases, choices, restrict
 from absint.lattices.logic.relation import (
     FALSE,
+    NO,
     TRUE,
     UNKNOWN_RELATION,
+    YES,
     Comparison,
     Relation,
     conjunction,
@@ -27,7 +29,6 @@ from absint.lattices.logic.relation import (
     is_plain,
     negation,
 )
-from absint.lattices.logic.truth import NO, YES
 from absint.lattices.terms.expr import Atom, Dim, Expr, Symbol, expr_of, postorder
 from absint.lattices.terms.normal import Substitution, broadcast, maximum, minimum
 from absint.solver.constraints import Constraint

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation, divisible, eq, ge, le
+from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, YES, Relation, divisible, eq, ge, le
 from absint.lattices.logic.solving import Linear
-from absint.lattices.logic.truth import YES
 from absint.lattices.terms.expr import MAX_DIM, Dim, Expr, Symbol, expr_of
 from absint.lattices.terms.normal import substitute
 from absint.solver.constraints import Constraint, ConstraintSet

@@ -14,8 +14,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from absint.lattices.limits import on_time
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.relation import FALSE, Relation, disjunction, eq, ge, gt, ite, ne
-from absint.lattices.logic.truth import YES
+from absint.lattices.logic.relation import FALSE, YES, Relation, disjunction, eq, ge, gt, ite, ne
 from absint.lattices.terms.expr import Dim, Expr, Symbol, expr_of
 from absint.lattices.terms.normal import maximum, sole_atom
 from absint.solver.contracts.simplification import simplified

@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 
-from absint.lattices.logic.truth import NO, YES
+from absint.lattices.logic.relation import NO, YES
 from absint.lattices.value import SequenceOf, Tensor, Value
 from absint.research.specification.node import Meaning
 from absint.testing import Binding, Case, apply_case

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from absint.lattices.logic.truth import NO, UNKNOWN, YES, Truth
+from absint.lattices.logic.relation import NO, UNKNOWN, YES, Truth
 from absint.lattices.terms.expr import UNKNOWN_SIZE
 from absint.lattices.text import parse, parse_relation
 

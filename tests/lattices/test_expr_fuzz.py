@@ -12,21 +12,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from absint.lattices.logic import comparisons, relation
-from absint.lattices.logic.relation import (
-    FALSE,
-    TRUE,
-    UNKNOWN_RELATION,
-    boolean,
-    conjunction,
-    disjunction,
-    eq,
-    ge,
-    gt,
-    ite,
-    le,
-    lt,
-    ne,
-)
+from absint.lattices.logic.formula import FALSE, TRUE, UNKNOWN_RELATION, conjunction, disjunction
+from absint.lattices.logic.relation import boolean, eq, ge, gt, ite, le, lt, ne
 from absint.lattices.terms import atoms, expr as ex, intern, normal, polynomials
 from absint.lattices.terms.expr import Dim, Expr, UndefinedError, Unknown, const, integer_symbol, symbol
 from absint.lattices.terms.interval import Congruence, Interval

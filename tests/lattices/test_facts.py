@@ -9,22 +9,8 @@ from hypothesis import given, settings, strategies as st
 
 from absint.lattices.logic import facts as facts_module
 from absint.lattices.logic.facts import NO_FACTS, Facts, solve
-from absint.lattices.logic.relation import (
-    FALSE,
-    TRUE,
-    UNKNOWN_RELATION,
-    boolean,
-    conjunction,
-    divisible,
-    eq,
-    ge,
-    gt,
-    implies,
-    le,
-    ne,
-    one_of,
-)
-from absint.lattices.logic.truth import NO, UNKNOWN, YES
+from absint.lattices.logic.formula import FALSE, NO, TRUE, UNKNOWN, UNKNOWN_RELATION, YES, conjunction, implies
+from absint.lattices.logic.relation import boolean, divisible, eq, ge, gt, le, ne, one_of
 from absint.lattices.terms.expr import Dim, Expr, Symbol, UndefinedError, const, expr_of, integer_symbol, symbol
 from absint.lattices.terms.interval import Congruence
 from absint.lattices.terms.normal import maximum, minimum

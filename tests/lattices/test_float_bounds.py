@@ -9,8 +9,7 @@ from typing import Any, Final, cast
 import numpy as np
 import pytest
 
-from absint.lattices.logic.relation import TRUE, Relation, ge, le
-from absint.lattices.logic.truth import NO
+from absint.lattices.logic.relation import NO, TRUE, Relation, ge, le
 from absint.lattices.terms import floats
 from absint.lattices.terms.expr import Dim, Expr, mul, symbol
 from absint.lattices.terms.float_bounds import multiples

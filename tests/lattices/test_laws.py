@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from absint.lattices.logic.truth import NO, UNKNOWN, YES, Truth
+from absint.lattices.logic.relation import NO, UNKNOWN, YES, Truth
 from tests.effort import examples
 from tests.laws import LAWS, Domain, widening_chain_ends
 from tests.strategies import DOMAINS

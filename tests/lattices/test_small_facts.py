@@ -10,7 +10,7 @@ from itertools import product
 import pytest
 
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.truth import NO, YES
+from absint.lattices.logic.relation import NO, YES
 from absint.lattices.terms.evaluation import values_of
 from absint.lattices.terms.expr import Expr
 from tests import reference

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.relation import FALSE, TRUE, Relation
-from absint.lattices.logic.truth import NO, UNKNOWN, YES
+from absint.lattices.logic.relation import FALSE, NO, TRUE, UNKNOWN, YES, Relation
 from absint.lattices.text import parse_relation
 from absint.solver.constraints import Constraint, ConstraintSet, Origin, Role, meets
 from absint.solver.contracts.contract import Contract, contract

@@ -8,8 +8,7 @@ from itertools import combinations, product
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from absint.lattices.logic.relation import TRUE, Relation
-from absint.lattices.logic.truth import NO, YES
+from absint.lattices.logic.relation import NO, TRUE, YES, Relation
 from absint.lattices.text import parse_relation
 from absint.solver.backend import Answer, Backend
 from absint.solver.constraints import Constraint, ConstraintSet, Origin, meets

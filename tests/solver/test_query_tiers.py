@@ -11,8 +11,7 @@ import pytest
 
 from absint.lattices.limits import Limits
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.relation import TRUE, Relation, eq, falsity, ge, le, truth
-from absint.lattices.logic.truth import NO, UNKNOWN, YES, Truth
+from absint.lattices.logic.relation import NO, TRUE, UNKNOWN, YES, Relation, Truth, eq, falsity, ge, le, truth
 from absint.lattices.terms.expr import integer_symbol, symbol
 from absint.lattices.text import TextError, parse_relation
 from absint.solver.constraints import Constraint, ConstraintSet, Origin

@@ -15,8 +15,7 @@ from absint import Result
 from absint.lattices import ramp as ramps
 from absint.lattices.contents import Element, element_symbols
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import FALSE, TRUE, Relation
-from absint.lattices.logic.truth import NO, YES, Truth
+from absint.lattices.logic.relation import FALSE, NO, TRUE, YES, Relation, Truth
 from absint.lattices.shape import Shape
 from absint.lattices.terms.evaluation import casts_floats, values_of
 from absint.lattices.terms.expr import Dim, Expr, Symbol, UndefinedError

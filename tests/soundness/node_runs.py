@@ -12,7 +12,7 @@ import onnx
 from onnx import numpy_helper
 
 import absint
-from absint.lattices.logic.truth import NO
+from absint.lattices.logic.relation import NO
 from absint.questions.sizes.outcomes import Outcome
 from tests.soundness import limits
 from tests.soundness.claims import Claims

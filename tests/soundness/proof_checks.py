@@ -13,8 +13,7 @@ import onnx
 from onnx import helper
 
 import absint
-from absint.lattices.logic.relation import Relation
-from absint.lattices.logic.truth import NO, YES
+from absint.lattices.logic.relation import NO, YES, Relation
 from absint.questions.proofs.proof import Proof, Verdict
 from absint.questions.sizes.outcomes import Outcome
 from absint.solver.contracts.contract import Contract

@@ -17,7 +17,7 @@ from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, helper, n
 
 from absint import Result
 from absint.lattices.contents import replace_in
-from absint.lattices.logic.truth import NO
+from absint.lattices.logic.relation import NO
 from absint.solution.constraints import recorded
 from tests.soundness.child import attempt, load
 from tests.soundness.claims import Known, against, learn

@@ -15,7 +15,7 @@ import onnxruntime as ort
 from onnx import GraphProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.truth import NO
+from absint.lattices.logic.relation import NO
 from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.value import Tensor, Value
 from absint.transfer.families import shipped

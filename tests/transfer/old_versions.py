@@ -14,7 +14,7 @@ import numpy as np
 import onnx
 from onnx import helper
 
-from absint.lattices.logic.truth import YES
+from absint.lattices.logic.relation import YES
 from absint.lattices.value import Tensor
 from absint.runs.run import typed
 from absint.runs.session import execute

@@ -15,7 +15,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from absint.lattices.contents import Contents, Element
 from absint.lattices.dtype import DType
-from absint.lattices.logic.truth import NO
+from absint.lattices.logic.relation import NO
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Dim
 from absint.lattices.value import Tensor, Value

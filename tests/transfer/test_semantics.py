@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.truth import NO, YES
+from absint.lattices.logic.relation import NO, YES
 from absint.lattices.shape import SCALAR, Shape
 from absint.lattices.value import Tensor
 from absint.research.obligations.making import applied

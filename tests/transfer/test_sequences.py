@@ -13,7 +13,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.truth import NO, YES
+from absint.lattices.logic.relation import NO, YES
 from absint.lattices.shape import Shape
 from absint.lattices.value import TOP, OptionalOf, SequenceOf, Tensor, Value
 from absint.transfer.application import apply

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import pytest
 
-from absint.lattices.logic.truth import YES
+from absint.lattices.logic.relation import YES
 from absint.transfer.families import shipped
 from absint.transfer.stated import Applied
 from tests.transfer.harness import Binding, Case, apply_case, check_outputs, execute

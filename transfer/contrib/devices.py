@@ -9,8 +9,7 @@ from collections.abc import Sequence
 
 from absint.lattices.contents import Contents
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import divisible, ge
-from absint.lattices.logic.truth import YES
+from absint.lattices.logic.relation import YES, divisible, ge
 from absint.lattices.shape import TOP_SHAPE, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, as_dim, const, product
 from absint.lattices.value import Tensor, Value

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 
 from absint.lattices.contents import OPAQUE
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import FALSE, conjunction, disjunction, divisible, eq, ge, le, lt
-from absint.lattices.logic.truth import YES
+from absint.lattices.logic.relation import FALSE, YES, conjunction, disjunction, divisible, eq, ge, le, lt
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import UNKNOWN_DIM, UNKNOWN_SIZE, Dim, const, product
 from absint.lattices.terms.normal import floordiv

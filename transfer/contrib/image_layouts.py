@@ -13,8 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from absint.lattices.logic.relation import FALSE, Relation, conjunction, divisible, eq, ge, le
-from absint.lattices.logic.truth import YES
+from absint.lattices.logic.relation import FALSE, YES, Relation, conjunction, divisible, eq, ge, le
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Unknown, const, product
 from absint.lattices.terms.interval import Congruence, Interval

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import FALSE, eq, ge, ne
-from absint.lattices.logic.truth import YES
+from absint.lattices.logic.relation import FALSE, YES, eq, ge, ne
 from absint.lattices.shape import SCALAR, TOP_SHAPE, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim
 from absint.lattices.terms.normal import ceildiv

@@ -15,8 +15,7 @@ from typing import Final
 from absint.lattices.contents import OPAQUE, Element
 from absint.lattices.dtype import INTEGER_RANGES, MANTISSA_BITS, DType
 from absint.lattices.logic import relation as rel
-from absint.lattices.logic.relation import FALSE, TRUE
-from absint.lattices.logic.truth import YES
+from absint.lattices.logic.relation import FALSE, TRUE, YES
 from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_DIM, ZERO_EXPR, Dim, Expr, Unknown, const
 from absint.lattices.terms.floats import Float
 from absint.lattices.terms.ieee import BINARY, UNARY

@@ -15,8 +15,10 @@ from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.piecewise import cases, excludes, is_defined, restrict, settled
 from absint.lattices.logic.relation import (
     FALSE,
+    NO,
     TRUE,
     UNKNOWN_RELATION,
+    YES,
     Comparison as Compared,
     Relation,
     eq,
@@ -26,7 +28,6 @@ from absint.lattices.logic.relation import (
     ne,
     negation,
 )
-from absint.lattices.logic.truth import NO, YES
 from absint.lattices.terms.expr import ZERO_EXPR, Dim, Expr, expr_of
 from absint.lattices.terms.floats import Float
 from absint.lattices.terms.intern import remembered

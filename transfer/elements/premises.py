@@ -16,7 +16,7 @@ from typing import Final
 from absint.lattices.contents import OPAQUE, Element
 from absint.lattices.dtype import INTEGER_RANGES, MANTISSA_BITS, DType
 from absint.lattices.logic import relation as rel
-from absint.lattices.logic.truth import YES
+from absint.lattices.logic.relation import YES
 from absint.lattices.terms.expr import UNKNOWN_DIM, Dim, Expr, Unknown, const
 from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.normal import Real, exact_quotient

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar, Final
 
 from absint.jobs.rewriting.exact import Exact, Fitting
-from absint.lattices.logic.truth import YES
+from absint.lattices.logic.relation import YES
 from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.value import Tensor
 from absint.program.steps import LoopExit, Operand

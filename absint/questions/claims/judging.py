@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from absint.diagnostics import Diagnostic, Severity
-from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION
-from absint.lattices.logic.truth import NO
+from absint.lattices.logic.relation import FALSE, NO, TRUE, UNKNOWN_RELATION
 from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.terms.normal import substitute
 from absint.lattices.text.escapes import format_sizes

@@ -14,8 +14,7 @@ from time import perf_counter
 from typing import Final
 
 from absint.diagnostics import Severity
-from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, conjunction, ge, negation
-from absint.lattices.logic.truth import NO
+from absint.lattices.logic.relation import FALSE, NO, TRUE, UNKNOWN_RELATION, Relation, conjunction, ge, negation
 from absint.lattices.terms.expr import Dim, Expr, Symbol, const
 from absint.lattices.terms.normal import sole_atom, substitute
 from absint.lattices.value import Tensor, Value

@@ -8,8 +8,7 @@ from typing import Final
 from absint.errors import UnknownNameError, UsageError
 from absint.lattices.contents import Element, element_symbols, replace_in
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation
-from absint.lattices.logic.truth import YES
+from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, YES, Relation
 from absint.lattices.shape import Shape
 from absint.lattices.terms.atoms import SymbolKind
 from absint.lattices.terms.expr import Dim, Symbol, expr_of

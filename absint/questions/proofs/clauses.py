@@ -8,8 +8,7 @@ from typing import Final, NamedTuple, cast
 
 from absint.lattices.limits import DeadlineError, within
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.relation import TRUE, Relation, ge, is_plain
-from absint.lattices.logic.truth import YES
+from absint.lattices.logic.relation import TRUE, YES, Relation, ge, is_plain
 from absint.lattices.terms.expr import Expr, Symbol, expr_of
 from absint.lattices.text.escapes import format_sizes, plain
 from absint.lattices.text.naming import Names

@@ -10,8 +10,7 @@ from typing import Final
 
 from absint.errors import UsageError
 from absint.lattices.limits import DeadlineError, Limits, within
-from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation, conjunction, undivided
-from absint.lattices.logic.truth import NO
+from absint.lattices.logic.relation import NO, TRUE, UNKNOWN_RELATION, Relation, conjunction, undivided
 from absint.lattices.terms.atoms import INTERNAL, SymbolKind
 from absint.lattices.terms.expr import Dim, Expr, Symbol, expr_of, symbol
 from absint.lattices.terms.shape_variables import ShapeVariable

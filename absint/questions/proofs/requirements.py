@@ -7,9 +7,8 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.relation import FALSE, TRUE, Comparison, Relation, disjunction, is_plain, negation
+from absint.lattices.logic.relation import FALSE, TRUE, YES, Comparison, Relation, disjunction, is_plain, negation
 from absint.lattices.logic.solving import congruence_of
-from absint.lattices.logic.truth import YES
 from absint.solution.analysed import Analysed, once
 
 if TYPE_CHECKING:

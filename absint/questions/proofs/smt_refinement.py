@@ -13,17 +13,8 @@ from typing import TYPE_CHECKING, Final, cast
 
 from absint.lattices.limits import Limits
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.relation import (
-    UNKNOWN_RELATION,
-    Relation,
-    conjunction,
-    defined,
-    divisible,
-    eq,
-    ge,
-    negation,
-    truth,
-)
+from absint.lattices.logic.formula import UNKNOWN_RELATION, Relation, conjunction, negation
+from absint.lattices.logic.relation import defined, divisible, eq, ge, truth
 from absint.lattices.records import NamedTuple
 from absint.lattices.terms.expr import Atom, Expr, Symbol, postorder
 from absint.lattices.terms.intern import Kept

@@ -11,8 +11,7 @@ from absint.errors import UsageError
 from absint.lattices.contents import Contents, element_symbols
 from absint.lattices.dtype import DType
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.relation import FALSE, TRUE, Relation, conjunction, disjunction, eq
-from absint.lattices.logic.truth import NO, YES
+from absint.lattices.logic.relation import FALSE, NO, TRUE, YES, Relation, conjunction, disjunction, eq
 from absint.lattices.terms.expr import Dim
 from absint.lattices.terms.normal import Real
 from absint.lattices.value import Tensor, Value

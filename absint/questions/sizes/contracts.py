@@ -13,8 +13,7 @@ from typing import Final, cast
 from absint.errors import UsageError
 from absint.lattices.limits import LONG, DeadlineError, Limits, within
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.relation import FALSE, TRUE, Comparison, Relation
-from absint.lattices.logic.truth import NO
+from absint.lattices.logic.relation import FALSE, NO, TRUE, Comparison, Relation
 from absint.lattices.terms.expr import MAX_DIM, Dim, Expr, Symbol, const, expr_of, mul, sub
 from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.normal import sole_atom, substitute

@@ -12,8 +12,7 @@ from itertools import islice, product
 from typing import Final, NamedTuple
 
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.relation import TRUE, Relation
-from absint.lattices.logic.truth import NO, UNKNOWN, YES, Truth
+from absint.lattices.logic.relation import NO, TRUE, UNKNOWN, YES, Relation, Truth
 from absint.lattices.terms.expr import MAX_DIM, Expr, Symbol, const
 from absint.lattices.terms.interval import ANY, Congruence, Interval
 from absint.lattices.terms.normal import sole_atom

@@ -8,8 +8,7 @@ from typing import Final, NamedTuple
 
 from absint.lattices.limits import SECONDS, DeadlineError, Limits, within
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.relation import FALSE, Relation, eq, ge, gt, lt
-from absint.lattices.logic.truth import YES
+from absint.lattices.logic.relation import FALSE, YES, Relation, eq, ge, gt, lt
 from absint.lattices.terms.expr import MAX_DIM, Expr
 from absint.lattices.terms.interval import ANY, Congruence
 from absint.program.limits import LIMITED, checked

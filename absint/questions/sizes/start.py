@@ -10,8 +10,7 @@ from typing import Final
 from absint.errors import UsageError
 from absint.lattices.limits import DeadlineError, Limits, within
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.relation import Relation
-from absint.lattices.logic.truth import NO
+from absint.lattices.logic.relation import NO, Relation
 from absint.lattices.terms.expr import Dim, Expr, Symbol, expr_of
 from absint.lattices.terms.interval import Interval
 from absint.questions.sizes.checking import Judge, broken_requirement, may_refuse

@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Comparison, Relation, ge, implies, le
-from absint.lattices.logic.truth import YES
+from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, YES, Comparison, Relation, ge, implies, le
 from absint.lattices.records import NamedTuple
 from absint.lattices.terms.expr import ZERO_EXPR, Dim, Expr, Symbol, const, expr_of
 from absint.lattices.value import BOTTOM

@@ -17,8 +17,7 @@ from typing import Final
 
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.piecewise import restrict
-from absint.lattices.logic.relation import FALSE, TRUE, Relation, disjunction, eq, ge, le, negation
-from absint.lattices.logic.truth import YES
+from absint.lattices.logic.relation import FALSE, TRUE, YES, Relation, disjunction, eq, ge, le, negation
 from absint.lattices.records import NamedTuple
 from absint.lattices.terms.atoms import SymbolKind
 from absint.lattices.terms.expr import ZERO_EXPR, Atom, Dim, Expr, Symbol, add, const, expr_of, mul, postorder, sub

@@ -14,8 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, ge, le
-from absint.lattices.logic.truth import YES
+from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, YES, ge, le
 from absint.lattices.shape import shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, ZERO_EXPR, Constant, Dim, Expr, const, expr_of
 from absint.lattices.terms.normal import maximum

@@ -11,17 +11,8 @@ from typing import Final, TypeVar
 
 from absint.lattices.contents import Contents
 from absint.lattices.dtype import INTEGER_RANGES
-from absint.lattices.logic.relation import (
-    TRUE,
-    UNKNOWN_RELATION,
-    Relation,
-    conjunction,
-    eq,
-    implies,
-    le,
-    negation,
-    truth_of,
-)
+from absint.lattices.logic.formula import TRUE, UNKNOWN_RELATION, Relation, conjunction, implies, negation
+from absint.lattices.logic.relation import eq, le, truth_of
 from absint.lattices.shape import shape_of
 from absint.lattices.terms.expr import MAX_DIM, ZERO_EXPR, Dim, Expr, Symbol, Unknown, expr_of
 from absint.lattices.terms.interval import Interval

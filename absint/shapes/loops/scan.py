@@ -7,8 +7,7 @@ from functools import partial
 from typing import Final
 
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, conjunction, eq, ge
-from absint.lattices.logic.truth import YES
+from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, YES, conjunction, eq, ge
 from absint.lattices.shape import TOP_SHAPE, shape_of
 from absint.lattices.starred import place, without
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr

@@ -10,8 +10,10 @@ from __future__ import annotations
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import (
     FALSE,
+    NO,
     TRUE,
     UNKNOWN_RELATION,
+    YES,
     Comparison,
     Relation,
     conjunction,
@@ -22,7 +24,6 @@ from absint.lattices.logic.relation import (
     le,
     negation,
 )
-from absint.lattices.logic.truth import NO, YES
 from absint.lattices.terms.expr import ONE_EXPR, ZERO_EXPR, Dim, Expr, Symbol, const, expr_of, sub
 from absint.lattices.terms.normal import floordiv, maximum, minimum, substitute
 from absint.lattices.value import Value

@@ -11,8 +11,7 @@ from typing import Final
 
 from absint.lattices.contents import Contents, Element
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation, eq
-from absint.lattices.logic.truth import NO, YES
+from absint.lattices.logic.relation import NO, TRUE, UNKNOWN_RELATION, YES, Relation, eq
 from absint.lattices.records import NamedTuple
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.starred import spliced

@@ -16,7 +16,7 @@ from onnx import ModelProto, TensorProto, helper
 import absint.questions.explain.derivation
 from absint import UsageError, analyze
 from absint.lattices.contents import element_symbols
-from absint.lattices.logic.truth import YES
+from absint.lattices.logic.relation import YES
 from absint.lattices.shape import shape_of
 from absint.lattices.terms.expr import Expr
 from absint.lattices.text import parse

@@ -14,7 +14,7 @@ from onnx import ModelProto
 
 import absint
 from absint import Result
-from absint.lattices.logic.truth import NO
+from absint.lattices.logic.relation import NO
 from absint.questions.proofs.proof import Proof, Verdict
 from absint.solver.constraints import meets
 from tests.absint.questions.queries import corpus, graphs, handwritten

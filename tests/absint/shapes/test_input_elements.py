@@ -17,8 +17,7 @@ from onnx import TensorProto, ValueInfoProto, helper
 import absint
 from absint import UsageError
 from absint.cli import run
-from absint.lattices.logic.relation import ge
-from absint.lattices.logic.truth import NO
+from absint.lattices.logic.relation import NO, ge
 from absint.lattices.terms.expr import Dim
 from absint.questions.proofs.proof import Verdict
 from absint.runs.run import feeds_for

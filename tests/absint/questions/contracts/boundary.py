@@ -13,7 +13,7 @@ import onnxruntime as ort
 from onnx import ModelProto, helper
 
 import absint
-from absint.lattices.logic.truth import NO
+from absint.lattices.logic.relation import NO
 from absint.lattices.value import Tensor
 from absint.questions.sizes.outcomes import Outcome
 

@@ -14,8 +14,7 @@ from absint import ElementBounds, ForwardAnalysis, Query, TripCount
 from absint.analyses.ranges import Ranges
 from absint.lattices.domains import FiniteSets, ValueSet
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.relation import ge
-from absint.lattices.logic.truth import UNKNOWN
+from absint.lattices.logic.relation import UNKNOWN, ge
 from tests.absint.shapes.together.bounds import Intervals, Pair, Scalars
 from tests.absint.shapes.together.execution import outputs_of
 from tests.models import parsed
