@@ -124,6 +124,11 @@ class Span(NamedTuple):
         return not (self.nan or isinf(self.lo) or isinf(self.hi))
 
     @property
+    def magnitude(self) -> float:
+        """The greatest absolute value of an end."""
+        return max(abs(self.lo), abs(self.hi))
+
+    @property
     def is_empty(self) -> bool:
         """No member is a number."""
         return self.lo > self.hi
@@ -135,6 +140,9 @@ class Span(NamedTuple):
 
     def join(self, other: Span) -> Span:
         return Span(min(self.lo, other.lo, key=order), max(self.hi, other.hi, key=order), self.nan or other.nan)
+
+    def meet(self, other: Span) -> Span:
+        return Span(max(self.lo, other.lo), min(self.hi, other.hi), self.nan and other.nan)
 
     def has(self, value: float) -> bool:
         """The number is a member; 0 stands for both zeros."""

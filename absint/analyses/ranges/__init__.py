@@ -2,8 +2,8 @@
 
 analysis    the analysis, the rule of each operator, and the answer of Result.ranges
 seen        what a rule sees of a node, and what it notes of its values; what can go wrong with them
-rules       what rules are made of: rounding, sums; arithmetic
-functions   functions of elements
+rules       what rules are made of: rounding, sums
+functions   arithmetic, functions and truths of elements
 tensors     parts and stacks, indices, other types, quantised numbers
 sums        products of matrices, convolutions, reductions
 norms       normalisation, recurrent layers

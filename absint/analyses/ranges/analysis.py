@@ -16,14 +16,26 @@ from typing import Final, SupportsFloat
 from absint.analyses.exchange import companions, finished, found_by
 from absint.analyses.forward import ForwardAnalysis
 from absint.analyses.queries import ElementBounds, Query, Reachable, ShapeOf
-from absint.analyses.ranges.functions import ELEMENTWISE
+from absint.analyses.ranges.functions import COMPARISONS, ELEMENTWISE
 from absint.analyses.ranges.fused import ATTENTION, FUSED, WINDOWS, sum_of_inputs
 from absint.analyses.ranges.ml import ML, SCORES
 from absint.analyses.ranges.norms import NORMS, cells
-from absint.analyses.ranges.rules import FLOATS, NONE, interval, same, size_of, span_of, truth
-from absint.analyses.ranges.seen import DOMAIN, TITLES, At, Known, Noted, Range, RangeFinding, Rule, Summed, any_of
+from absint.analyses.ranges.rules import NONE, interval, same, span_of, truth
+from absint.analyses.ranges.seen import (
+    DOMAIN,
+    FLOATS,
+    TITLES,
+    At,
+    Known,
+    Noted,
+    Range,
+    RangeFinding,
+    Rule,
+    Summed,
+    any_of,
+)
 from absint.analyses.ranges.sums import SUMS
-from absint.analyses.ranges.tensors import PARTS, step
+from absint.analyses.ranges.tensors import PARTS, position, step
 from absint.analyses.rows import Row
 from absint.errors import UsageError
 from absint.lattices.domains import INTERVALS as INTS, Span
@@ -32,19 +44,13 @@ from absint.lattices.text.nearest import did_you_mean
 from absint.lattices.value import Tensor
 from absint.solution.analysed import Analysed
 
-
-def places_of_largest(at: At) -> Span:
-    """The indices of TopK."""
-    return Span(0, max(1, size_of(at.shape(0), at.attribute("axis", -1))) - 1)
-
-
 RULES: Final[Mapping[str, Rule]] = {
     **ELEMENTWISE, **PARTS, **SUMS, **WINDOWS, **NORMS, **FUSED, **ATTENTION, **ML, "TopK": same,
 }  # fmt: skip
 """By operator, with its domain unless it is ai.onnx."""
 
 FURTHER: Final[Mapping[tuple[str, int], Rule]] = {
-    ("TopK", 1): places_of_largest, ("Dropout", 1): truth, ("DynamicQuantizeLinear", 1): step,
+    ("TopK", 1): position(-1), ("Dropout", 1): truth, ("DynamicQuantizeLinear", 1): step,
     ("LSTM", 1): NORMS["LSTM"], ("LSTM", 2): cells, ("RNN", 1): NORMS["RNN"], ("GRU", 1): NORMS["GRU"],
     ("com.microsoft::SkipLayerNormalization", 3): sum_of_inputs(4),
     ("com.microsoft::SkipSimplifiedLayerNormalization", 3): sum_of_inputs(3),
@@ -55,8 +61,6 @@ FURTHER: Final[Mapping[tuple[str, int], Rule]] = {
 
 MOST_SHOWN: Final = 8
 """Most ranges that a label shows."""
-
-_COMPARISONS: Final = ("Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Equal")
 
 
 class Ranges(ForwardAnalysis[Span]):
@@ -134,7 +138,7 @@ class Ranges(ForwardAnalysis[Span]):
 
     def assume(self, node: int, inputs: Sequence[Span | None], truth: bool) -> Sequence[Span | None]:
         item = self.nodes[node]
-        if item.operator not in _COMPARISONS or len(inputs) != 2 or inputs[0] is None or inputs[1] is None:
+        if item.operator not in COMPARISONS or len(inputs) != 2 or inputs[0] is None or inputs[1] is None:
             return inputs
         dtype = self.ask(ShapeOf, item.operands[0]).dtype
         is_swapped = item.operator.startswith("Greater")

@@ -8,8 +8,8 @@ from typing import Final
 
 from absint.analyses.ranges.functions import bumped, swish
 from absint.analyses.ranges.norms import own, scaled, unit_of
-from absint.analyses.ranges.rules import DIGITS, FLOATS, LARGEST, ONE, ZERO, input_of, join, mean, picked, size_of
-from absint.analyses.ranges.seen import ANY, At, Rule, any_of
+from absint.analyses.ranges.rules import LARGEST, ONE, ZERO, join, mean, picked
+from absint.analyses.ranges.seen import ANY, FLOATS, At, Rule
 from absint.analyses.ranges.sums import dot, kernels, scaled_product, shared
 from absint.analyses.ranges.tensors import with_zero
 from absint.lattices.domains import Span
@@ -18,14 +18,14 @@ from absint.lattices.dtype import INTEGER_RANGES
 
 def gelu(at: At) -> Span:
     """Gelu, FastGelu and BiasGelu: of a sum, if there is a bias."""
-    x = input_of(at, 0)
-    if len(at.ranges) > 1 and at.dtype in FLOATS:
-        x = FLOATS[at.dtype].add(x, input_of(at, 1, ZERO))
+    x = at.input(0)
+    if len(at.ranges) > 1 and at.is_float:
+        x = at.form.add(x, at.input(1, ZERO))
     return bumped(at, x, -0.2)
 
 
 def added(at: At, *parts: Span) -> Span:
-    form, found = FLOATS[at.dtype], parts[0]
+    form, found = at.form, parts[0]
     for other in parts[1:]:
         found = form.add(found, other)
     return found
@@ -37,12 +37,12 @@ def normalised_sum(first: int, bias: int, scale: int, shift: int | None) -> Rule
     """
 
     def rule(at: At) -> Span:
-        if at.dtype not in FLOATS:
+        if not at.is_float:
             return ANY
-        x = added(at, input_of(at, first), input_of(at, first + 1), input_of(at, bias, ZERO))
-        most, epsilon = size_of(at.shape(first), -1), at.attribute("epsilon", 1e-12)
+        x = added(at, at.input(first), at.input(first + 1), at.input(bias, ZERO))
+        most, epsilon = at.size(first, -1), at.attribute("epsilon", 1e-12)
         found = own(at, x, most, epsilon, centred=shift is not None)
-        return scaled(at, found, input_of(at, scale), ZERO if shift is None else input_of(at, shift, ZERO))
+        return scaled(at, found, at.input(scale), ZERO if shift is None else at.input(shift, ZERO))
 
     return rule
 
@@ -51,14 +51,14 @@ def sum_of_inputs(bias: int) -> Rule:
     """The sum before it is normalised, with a bias that has this number, in any order."""
 
     def rule(at: At) -> Span:
-        if at.dtype not in FLOATS:
+        if not at.is_float:
             return ANY
-        parts = [input_of(at, 0), input_of(at, 1), input_of(at, bias, ZERO)]
-        found, size = added(at, *parts), sum(max(abs(part.lo), abs(part.hi)) for part in parts)
-        if found.is_empty or not size < FLOATS[at.dtype].greatest / 8:
+        parts = [at.input(0), at.input(1), at.input(bias, ZERO)]
+        found, size = added(at, *parts), sum(part.magnitude for part in parts)
+        if found.is_empty or not size < at.form.greatest / 8:
             return ANY
         slack = 4 * unit_of(at) * size
-        return FLOATS[at.dtype].rounded(Span(found.lo - slack, found.hi + slack, found.nan))
+        return at.form.rounded(Span(found.lo - slack, found.hi + slack, found.nan))
 
     return rule
 
@@ -66,9 +66,9 @@ def sum_of_inputs(bias: int) -> Rule:
 def blocked(at: At) -> Span:
     """A Conv of com.microsoft.nchwc: weights in blocks, channels padded with zeros, an addend, and an activation."""
     rank = at.shape(1).rank
-    if at.dtype not in FLOATS or rank is None:
+    if not at.is_float or rank is None:
         return ANY
-    bias = added(at, input_of(at, 2, ZERO), input_of(at, 3, ZERO))
+    bias = added(at, at.input(2, ZERO), at.input(3, ZERO))
     found = join(kernels(at, tuple(range(1, rank)), bias, is_plain=False), ZERO)
     numbers = at.attribute("activation_params", [0.0])
     match at.attribute("activation", ""):
@@ -100,7 +100,7 @@ FUSED: Final[Mapping[str, Rule]] = {
 
 def size(*parts: Span) -> float:
     """The greatest absolute value; infinite where one may be NaN."""
-    return max(float("inf") if x.nan or x.is_empty else max(abs(x.lo), abs(x.hi)) for x in parts)
+    return max(float("inf") if x.nan or x.is_empty else x.magnitude for x in parts)
 
 
 def is_given(at: At, index: int) -> bool:
@@ -110,7 +110,7 @@ def is_given(at: At, index: int) -> bool:
 def lengths(at: At, index: int) -> Iterator[float]:
     """The size of an input along the axis of its length, which is the second or, after heads, the third."""
     rank = at.shape(index).rank
-    yield LARGEST if rank is None else max([size_of(at.shape(index), axis) for axis in range(1, rank - 1)], default=0)
+    yield LARGEST if rank is None else max([at.size(index, axis) for axis in range(1, rank - 1)], default=0)
 
 
 def mixed(at: At, query: Span, key: Span, value: Span, added: Span, width: float, most: float) -> Span:
@@ -120,57 +120,57 @@ def mixed(at: At, query: Span, key: Span, value: Span, added: Span, width: float
     """
     scale = max(1.0, abs(at.attribute("scale", 1.0)), abs(at.attribute("mask_filter_value", 1.0)))
     scores = 4 * size(query) * size(key) * min(width, LARGEST) * scale + size(added)
-    if not scores < FLOATS[at.dtype].greatest / 8 or isinf(size(value)):
+    if not scores < at.form.greatest / 8 or isinf(size(value)):
         return ANY
     return shared(at, value, most)
 
 
 def projected(at: At) -> Span:
     """Queries, keys and values of com.microsoft::Attention, and those of the past."""
-    most = min(size_of(at.shape(0), -1), size_of(at.shape(1), 0))
-    found = dot(at, (0, (-1,)), (1, (0,)), most, 1.0, input_of(at, 2, ZERO))
-    return join(found, input_of(at, 4)) if is_given(at, 4) else found
+    most = min(at.size(0, -1), at.size(1, 0))
+    found = dot(at, (0, (-1,)), (1, (0,)), most, 1.0, at.input(2, ZERO))
+    return join(found, at.input(4)) if is_given(at, 4) else found
 
 
 def of_projections(at: At) -> Span:
     """com.microsoft::Attention."""
-    if at.dtype not in FLOATS or at.shape(0).rank != 3 or at.shape(1).rank != 2:
+    if not at.is_float or at.shape(0).rank != 3 or at.shape(1).rank != 2:
         return ANY
-    found, past = projected(at), size_of(at.shape(4), 3) if is_given(at, 4) else 0.0
-    bias = input_of(at, 5, ZERO)
-    return mixed(at, found, found, found, bias, size_of(at.shape(1), 1), size_of(at.shape(0), 1) + past)
+    found, past = projected(at), at.size(4, 3) if is_given(at, 4) else 0.0
+    bias = at.input(5, ZERO)
+    return mixed(at, found, found, found, bias, at.size(1, 1), at.size(0, 1) + past)
 
 
 def of_heads(at: At) -> Span:
     """com.microsoft::MultiHeadAttention; keys and values may be packed into inputs before, and get a bias or not."""
-    if at.dtype not in FLOATS:
+    if not at.is_float:
         return ANY
     kept = [index if is_given(at, index) else None for index in range(3)]
     key = kept[1] or 0
     value = kept[2] or key
-    bias = input_of(at, 3, ZERO)
-    parts = [input_of(at, index) for index in (0, key, value)]
-    q, k, v = (join(part, FLOATS[at.dtype].add(part, bias)) for part in parts)
+    bias = at.input(3, ZERO)
+    parts = [at.input(index) for index in (0, key, value)]
+    q, k, v = (join(part, at.form.add(part, bias)) for part in parts)
     most = sum(map(max, zip(lengths(at, key), lengths(at, value), strict=True)))
     if is_given(at, 6) or is_given(at, 7):
-        k, v = join(k, input_of(at, 6)), join(v, input_of(at, 7))
-        most += max(size_of(at.shape(index), 2) for index in (6, 7))
-    added = input_of(at, 5, ZERO)
-    return mixed(at, q, k, v, added, size_of(at.shape(0), -1), most)
+        k, v = join(k, at.input(6)), join(v, at.input(7))
+        most += max(at.size(index, 2) for index in (6, 7))
+    added = at.input(5, ZERO)
+    return mixed(at, q, k, v, added, at.size(0, -1), most)
 
 
 def plain(at: At) -> Span:
     """Attention of ai.onnx without a mask."""
-    if at.dtype not in FLOATS or at.shape(2).rank is None:
+    if not at.is_float or at.shape(2).rank is None:
         return ANY
-    q, k, v = (input_of(at, index) for index in range(3))
+    q, k, v = (at.input(index) for index in range(3))
     most = sum(lengths(at, 2))
     if is_given(at, 4) or is_given(at, 5):
-        k, v = join(k, input_of(at, 4)), join(v, input_of(at, 5))
-        most += size_of(at.shape(5), 2)
+        k, v = join(k, at.input(4)), join(v, at.input(5))
+        most += at.size(5, 2)
     if is_given(at, 3) or is_given(at, 6):  # a row that is masked altogether
         return ANY
-    return mixed(at, q, k, v, ONE, size_of(at.shape(0), -1), most)
+    return mixed(at, q, k, v, ONE, at.size(0, -1), most)
 
 
 def quantised_product(at: At) -> Span:
@@ -178,21 +178,21 @@ def quantised_product(at: At) -> Span:
 
     A kernel may quantise the other factor as well, to shares of its greatest element.
     """
-    bits, x, scale = at.attribute("bits", 4), input_of(at, 0), input_of(at, 2)
-    if at.dtype not in FLOATS or is_given(at, 4) or not 2 <= bits <= 8 or isinf(size(x)) or isinf(size(scale)):
+    bits, x, scale = at.attribute("bits", 4), at.input(0), at.input(2)
+    if not at.is_float or is_given(at, 4) or not 2 <= bits <= 8 or isinf(size(x)) or isinf(size(scale)):
         return ANY
     highest, middle = 2**bits - 1, 2 ** (bits - 1)
-    zero = input_of(at, 3) if is_given(at, 3) and at.type(3) in FLOATS else Span(0, highest)
+    zero = at.input(3) if is_given(at, 3) and at.type(3) in FLOATS else Span(0, highest)
     zero = zero if is_given(at, 3) else Span(middle, middle)
     steps = max(abs(highest - zero.lo), abs(zero.hi), abs(zero.lo), abs(highest - zero.hi))
-    most = min(float(at.attribute("K", 0)) or LARGEST, size_of(at.shape(0), -1))
-    rounding = 1.02 + (most + 8) * 2.0 ** (2 - DIGITS[at.dtype])
+    most = min(float(at.attribute("K", 0)) or LARGEST, at.size(0, -1))
+    rounding = 1.02 + (most + 8) * 2.0 ** (2 - at.digits)
     bound = rounding * size(x) * size(scale) * steps * most
-    bias = input_of(at, 5, ZERO)
-    if not bound + size(bias) < FLOATS[at.dtype].greatest / 8:
+    bias = at.input(5, ZERO)
+    if not bound + size(bias) < at.form.greatest / 8:
         return ANY
     slack = 1e-3 * bound + 1e-3 * size(bias)
-    return FLOATS[at.dtype].rounded(Span(bias.lo - bound - slack, bias.hi + bound + slack))
+    return at.form.rounded(Span(bias.lo - bound - slack, bias.hi + bound + slack))
 
 
 ATTENTION: Final[Mapping[str, Rule]] = {
@@ -222,55 +222,55 @@ def reaches_an_element(at: At) -> bool:
 
 def pooled(at: At) -> Span:
     """A window within the padding has the least number of the type."""
-    x, least = input_of(at, 0), any_of(at.dtype).lo
+    x, least = at.input(0), at.any.lo
     if x.nan:
-        return any_of(at.dtype)
+        return at.any
     return x if reaches_an_element(at) else join(x, Span(least, least))
 
 
 def pooled_globally(at: At) -> Span:
     """GlobalMaxPool."""
-    x, shape, least = input_of(at, 0), at.shape(0), any_of(at.dtype).lo
+    x, shape, least = at.input(0), at.shape(0), at.any.lo
     if x.nan or shape.rank is None:
-        return any_of(at.dtype)
+        return at.any
     is_some = all((shape[axis].bounds.lo or 0) >= 1 for axis in range(2, shape.rank))
     return x if is_some else join(x, Span(least, least))
 
 
 def averaged(at: At) -> Span:
     """AveragePool, of an image with a border of zeros."""
-    if at.dtype not in FLOATS:
-        return any_of(at.dtype)
+    if not at.is_float:
+        return at.any
     kernel = at.attribute("kernel_shape", [0])
-    return mean(at, join(input_of(at, 0), ZERO), prod(kernel) or inf, nan=not reaches_an_element(at))
+    return mean(at, join(at.input(0), ZERO), prod(kernel) or inf, nan=not reaches_an_element(at))
 
 
 def resized(at: At) -> Span:
     """Nearest and linear give what lies between elements, and outside a value of their own."""
     mode = at.attribute("mode", "nearest")
     beyond = at.attribute("extrapolation_value", 0.0)
-    x = join(input_of(at, 0), Span(beyond, beyond))
+    x = join(at.input(0), Span(beyond, beyond))
     if at.attribute("coordinate_transformation_mode", "half_pixel") != "tf_crop_and_resize":
-        x = input_of(at, 0)
+        x = at.input(0)
     if mode == "nearest" or x.is_empty:
         return x
-    if mode not in ("linear", "cubic") or x.nan or isinf(x.lo) or isinf(x.hi):
-        return any_of(at.dtype)
+    if mode not in ("linear", "cubic") or not x.is_finite:
+        return at.any
     if mode == "cubic":
-        if at.dtype not in FLOATS or at.attribute("exclude_outside", 0) or at.attribute("antialias", 0):
-            return any_of(at.dtype)
+        if not at.is_float or at.attribute("exclude_outside", 0) or at.attribute("antialias", 0):
+            return at.any
         rank = at.shape(0).rank
         x = cubic(x, at.attribute("cubic_coeff_a", -0.75), inf if rank is None else rank)
-    size = max(abs(x.lo), abs(x.hi))
+    size = x.magnitude
     if at.dtype in INTEGER_RANGES:
-        limits = any_of(at.dtype)
+        limits = at.any
         step = 1 + int(size * 1e-5)
         return Span(max(limits.lo, int(x.lo) - step), min(limits.hi, int(x.hi) + step))
-    if at.dtype not in FLOATS:
+    if not at.is_float:
         return ANY
     # Weights of up to 2**4 corners, each of them rounded; with a filter up to some hundred.
-    slack = size * max(1e-4, 64 * FLOATS[at.dtype].next(1.0, down=False) - 64)
-    return FLOATS[at.dtype].rounded(Span(x.lo - slack, x.hi + slack))
+    slack = size * max(1e-4, 64 * at.form.next(1.0, down=False) - 64)
+    return at.form.rounded(Span(x.lo - slack, x.hi + slack))
 
 
 def cubic(x: Span, factor: float, axes: float) -> Span:
@@ -284,18 +284,18 @@ def cubic(x: Span, factor: float, axes: float) -> Span:
 
 def sampled(at: At) -> Span:
     """GridSample: as Resize, at places that are given; beyond the border are zeros, or the numbers of the border."""
-    x, mode = input_of(at, 0), at.attribute("mode", "linear")
+    x, mode = at.input(0), at.attribute("mode", "linear")
     if at.attribute("padding_mode", "zeros") == "zeros":
         x = join(x, ZERO)
     if mode == "nearest" or x.is_empty:
         return x
-    places, rank = input_of(at, 1), at.shape(0).rank
-    if at.dtype not in FLOATS or x.nan or places.nan or max(map(abs, (x.lo, x.hi, places.lo, places.hi))) > 1e6:
+    places, rank = at.input(1), at.shape(0).rank
+    if not at.is_float or x.nan or places.nan or max(map(abs, (x.lo, x.hi, places.lo, places.hi))) > 1e6:
         return ANY
     if mode in ("cubic", "bicubic"):
         x = cubic(x, -0.75, inf if rank is None else rank - 2)
-    slack = 1e-2 * max(abs(x.lo), abs(x.hi))
-    return FLOATS[at.dtype].rounded(Span(x.lo - slack, x.hi + slack))
+    slack = 1e-2 * x.magnitude
+    return at.form.rounded(Span(x.lo - slack, x.hi + slack))
 
 
 WINDOWS: Final[Mapping[str, Rule]] = {

@@ -10,20 +10,8 @@ from collections.abc import Mapping, Sequence
 from math import inf, isinf, isnan
 from typing import Final
 
-from absint.analyses.ranges.rules import (
-    FLOATS,
-    LARGEST,
-    ONE,
-    ZERO,
-    computed,
-    input_of,
-    join,
-    same,
-    truth,
-    upper,
-    weighed,
-)
-from absint.analyses.ranges.seen import ANY, At, Rule, any_of
+from absint.analyses.ranges.rules import LARGEST, ONE, ZERO, computed, join, same, truth, weighed
+from absint.analyses.ranges.seen import ANY, FLOATS, At, Rule, upper
 from absint.lattices.domains import Span
 from absint.lattices.dtype import DType
 
@@ -33,7 +21,7 @@ UNIT: Final = Span(0.0, 1.0001)
 
 def as_float(at: At, index: int = 0) -> Span:
     """An input, read as float."""
-    x = input_of(at, index)
+    x = at.input(index)
     return x if x.is_empty else FORM.rounded(x)
 
 
@@ -87,7 +75,7 @@ def scores_of_trees(at: At, prefix: str) -> tuple[Span, int]:
     """The scores, and the number of targets that have any."""
     tensors = (f"{prefix}_weights_as_tensor", "base_values_as_tensor", "nodes_values_as_tensor")
     aggregate = at.attribute("aggregate_function", "SUM")
-    known = None if at.dtype not in FLOATS or any(map(at.has, tensors)) else leaves(at, prefix)
+    known = None if not at.is_float or any(map(at.has, tensors)) else leaves(at, prefix)
     if not known or aggregate not in ("SUM", "AVERAGE"):
         return ANY, 0
     base = at.attribute("base_values", [0.0]) or [0.0]
@@ -97,7 +85,7 @@ def scores_of_trees(at: At, prefix: str) -> tuple[Span, int]:
     for by_tree in known.values():
         share = 1 / len(by_tree) if aggregate == "AVERAGE" else 1.0
         low, high = (sum(ends[side] for ends in by_tree.values()) * share for side in (0, 1))
-        size = sum(max(map(abs, ends)) for ends in by_tree.values()) + max(map(abs, (start.lo, start.hi)))
+        size = sum(max(map(abs, ends)) for ends in by_tree.values()) + start.magnitude
         found = join(found, computed(at, Span(low + start.lo, high + start.hi), size, len(by_tree) + 2))
     return found, len(known)
 
@@ -118,7 +106,7 @@ def linear(at: At, rows: int) -> Span:
     """Products with rows of coefficients, and an intercept for each. A run may have fewer numbers than coefficients."""
     coefficients, x, shape = at.attribute("coefficients", [0.0]), as_float(at), at.shape(0)
     intercepts = at.attribute("intercepts", [0.0]) if at.has("intercepts") else [0.0] * rows
-    if at.dtype not in FLOATS or rows < 1 or len(coefficients) % rows or len(intercepts) != rows:
+    if not at.is_float or rows < 1 or len(coefficients) % rows or len(intercepts) != rows:
         return ANY
     if x.nan or x.is_empty or isinf(x.lo) or isinf(x.hi):
         return ANY
@@ -130,7 +118,7 @@ def linear(at: At, rows: int) -> Span:
     found = Span(inf, -inf)
     for part, bias in zip(parts, biases, strict=True):
         exact, size = weighed(x, [(sum(c for c in part if c > 0), sum(c for c in part if c < 0))])
-        size += max(abs(bias.lo), abs(bias.hi))
+        size += bias.magnitude
         found = join(found, computed(at, Span(exact.lo + bias.lo, exact.hi + bias.hi), size, len(part) + 1))
     return found
 
@@ -173,20 +161,20 @@ def normalised(at: At) -> Span:
         return ANY
     if at.type(0).is_integer:
         narrow = at.type(0) is not DType.INT64 or norm == "L2"
-        if max(abs(x.lo), abs(x.hi)) >= 2.0 ** (31 if narrow else 63):
+        if x.magnitude >= 2.0 ** (31 if narrow else 63):
             return ANY
     most = 1.3 if norm == "L2" else 1.0001
-    size = max(abs(x.lo), abs(x.hi))
+    size = x.magnitude
     is_finite = min(upper(at.shape(0)), LARGEST) * size ** (2 if norm == "L2" else 1) < FORM.greatest / 8
     return Span(0.0 if x.lo >= 0 else -most, most, x.nan or not is_finite)
 
 
 def imputed(at: At) -> Span:
     """Numbers in place of those that are missing, which are NaN or one number."""
-    x, kind = input_of(at, 0), "float" if at.dtype in FLOATS else "int64"
+    x, kind = at.input(0), "float" if at.is_float else "int64"
     numbers: Sequence[float] = at.attribute(f"imputed_value_{kind}s", [0.0 if kind == "float" else 0])
     if not at.has(f"imputed_value_{kind}s") or not numbers or at.dtype not in (DType.FLOAT, DType.INT64):
-        return any_of(at.dtype)
+        return at.any
     missing = isnan(at.attribute("replaced_value_float", 0.0))
     return join(Span(x.lo, x.hi, x.nan and not missing), Span(min(numbers), max(numbers)))
 
@@ -196,13 +184,13 @@ def encoded(at: At) -> Span:
     if at.dtype is DType.INT64:
         names, default = ("values_int64s", "cats_int64s"), at.attribute("default_int64", -1)
         if at.has("default_tensor"):
-            return any_of(at.dtype)
+            return at.any
         if at.has("classes_strings"):
             return join(Span(0, len(at.attribute("classes_strings", [""]))), Span(default, default))
         numbers = [number for name in names if at.has(name) for number in at.attribute(name, [0])]
-        return join(Span(min(numbers), max(numbers)), Span(default, default)) if numbers else any_of(at.dtype)
+        return join(Span(min(numbers), max(numbers)), Span(default, default)) if numbers else at.any
     if at.dtype is not DType.FLOAT or not at.has("values_floats") or at.has("default_tensor"):
-        return any_of(at.dtype)
+        return at.any
     floats, other = at.attribute("values_floats", [0.0]), at.attribute("default_float", -0.0)
     rest = [number for number in (*floats, other) if not isnan(number)]
     return Span(min(rest, default=inf), max(rest, default=-inf), len(rest) < len(floats) + 1)

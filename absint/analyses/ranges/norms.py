@@ -10,15 +10,15 @@ from collections.abc import Mapping
 from math import inf, isinf, log, sqrt
 from typing import Final
 
-from absint.analyses.ranges.rules import DIGITS, FLOATS, LARGEST, ZERO, input_of, join, size_of, upper
-from absint.analyses.ranges.seen import ANY, At, Rule
+from absint.analyses.ranges.rules import LARGEST, ZERO, join
+from absint.analyses.ranges.seen import ANY, At, Rule, upper
 from absint.analyses.ranges.sums import dot
 from absint.lattices.domains import Span
 
 
 def unit_of(at: At) -> float:
     """Half the distance of 1 and the next number."""
-    return 2.0 ** -DIGITS[at.dtype]
+    return 2.0**-at.digits
 
 
 def own(at: At, x: Span, most: float, epsilon: float, *, centred: bool) -> Span:
@@ -27,17 +27,17 @@ def own(at: At, x: Span, most: float, epsilon: float, *, centred: bool) -> Span:
     The mean of n squares that are computed is at least the greatest of them by n, but for a share of n roundings. So
     the result is at most the root of n; and at most the greatest number by the root of the constant.
     """
-    form, unit, most = FLOATS[at.dtype], unit_of(at), min(most, LARGEST)
+    form, unit, most = at.form, unit_of(at), min(most, LARGEST)
     if x.is_empty:
         return ANY
-    size = max(abs(x.lo), abs(x.hi))
+    size = x.magnitude
     if centred:
         size = x.hi - x.lo + size * (most + 8) * 4 * unit
     least = 0.0
     found = inf
     if (most + 8) * unit <= 0.25:
         found = sqrt(most) * (1 + 4 * (most + 8) * unit)
-    if epsilon >= form.next(0.0, down=False) * 2 ** DIGITS[at.dtype] * 4 and not isinf(size):
+    if epsilon >= form.next(0.0, down=False) * 2**at.digits * 4 and not isinf(size):
         found = min(found, size / sqrt(epsilon) * (1 + 32 * unit))
     else:
         least = inf  # 0 by 0
@@ -47,10 +47,10 @@ def own(at: At, x: Span, most: float, epsilon: float, *, centred: bool) -> Span:
 
 def scaled(at: At, x: Span, scale: Span, bias: Span) -> Span:
     """A scale and a bias, each step rounded; parts that are infinite may give NaN."""
-    form = FLOATS[at.dtype]
+    form = at.form
     product = form.mul(x, scale)
     found = form.add(product, bias)
-    size = max(abs(product.lo), abs(product.hi)) + max(abs(bias.lo), abs(bias.hi))
+    size = product.magnitude + bias.magnitude
     if found.is_empty or product.is_empty or bias.is_empty or not size < form.greatest / 8:
         return ANY
     slack = 16 * unit_of(at) * size
@@ -69,10 +69,10 @@ def layer(*, centred: bool) -> Rule:
     """LayerNormalization, or with the mean left out RMSNormalization."""
 
     def rule(at: At) -> Span:
-        if at.dtype not in FLOATS:
+        if not at.is_float:
             return ANY
-        found = own(at, input_of(at, 0), last_axes(at), at.attribute("epsilon", 1e-5), centred=centred)
-        return scaled(at, found, input_of(at, 1), input_of(at, 2, ZERO) if centred else ZERO)
+        found = own(at, at.input(0), last_axes(at), at.attribute("epsilon", 1e-5), centred=centred)
+        return scaled(at, found, at.input(1), at.input(2, ZERO) if centred else ZERO)
 
     return rule
 
@@ -85,15 +85,15 @@ def of_channels(first: int) -> Rule:
     """
 
     def rule(at: At) -> Span:
-        shape, x, epsilon = at.shape(0), input_of(at, 0), at.attribute("epsilon", 1e-5)
-        if at.dtype not in FLOATS or shape.rank is None or not epsilon > 0 or x.is_empty:
+        shape, x, epsilon = at.shape(0), at.input(0), at.attribute("epsilon", 1e-5)
+        if not at.is_float or shape.rank is None or not epsilon > 0 or x.is_empty:
             return ANY
         found = own(at, x, upper(shape, range(first, shape.rank)), epsilon, centred=True)
-        parts = max(abs(x.lo), abs(x.hi)) / sqrt(epsilon) * 1.001
+        parts = x.magnitude / sqrt(epsilon) * 1.001
         slack = 16 * unit_of(at) * parts
-        if not parts < sqrt(FLOATS[at.dtype].greatest):
+        if not parts < sqrt(at.form.greatest):
             return ANY
-        return scaled(at, Span(found.lo - slack, found.hi + slack, found.nan), input_of(at, 1), input_of(at, 2))
+        return scaled(at, Span(found.lo - slack, found.hi + slack, found.nan), at.input(1), at.input(2))
 
     return rule
 
@@ -103,10 +103,10 @@ def batch(at: At) -> Span:
 
     With further outputs the node is trained: it takes the mean and variance of X.
     """
-    if at.dtype not in FLOATS or at.attribute("training_mode", 0) or at.outputs > 1 or len(at.ranges) < 5:
+    if not at.is_float or at.attribute("training_mode", 0) or at.outputs > 1 or len(at.ranges) < 5:
         return ANY
-    form, epsilon = FLOATS[at.dtype], at.attribute("epsilon", 1e-5)
-    x, scale, bias, middle, variance = (input_of(at, index) for index in range(5))
+    form, epsilon = at.form, at.attribute("epsilon", 1e-5)
+    x, scale, bias, middle, variance = (at.input(index) for index in range(5))
     deviation = form.increasing(lambda end: end, form.sqrt(form.add(variance, form.rounded(Span(epsilon, epsilon)))))
     if deviation.nan or deviation.lo <= 0:
         return ANY
@@ -115,9 +115,9 @@ def batch(at: At) -> Span:
     combined = form.add(form.mul(x, factor), form.sub(bias, shift))
     written = form.add(form.mul(form.sub(x, middle), factor), bias)
     parts = join(combined, written, form.mul(x, factor), shift, form.neg(shift), bias)
-    if parts.is_empty or parts.nan or isinf(parts.lo) or isinf(parts.hi):
+    if parts.is_empty or not parts.is_finite:
         return ANY
-    slack = 64 * unit_of(at) * max(abs(parts.lo), abs(parts.hi))
+    slack = 64 * unit_of(at) * parts.magnitude
     found = join(combined, written)
     return form.rounded(Span(found.lo - slack, found.hi + slack))
 
@@ -127,69 +127,67 @@ def batch(at: At) -> Span:
 
 def softmax(at: At) -> Span:
     """A kernel may multiply by the inverse of a sum. An infinite number gives NaN."""
-    x = input_of(at, 0)
-    return Span(0.0, 1 + 8 * unit_of(at) if at.dtype in FLOATS else 1.0, x.nan or isinf(x.lo) or isinf(x.hi))
+    x = at.input(0)
+    return Span(0.0, 1 + 8 * unit_of(at) if at.is_float else 1.0, not x.is_finite)
 
 
 def log_softmax(at: At) -> Span:
-    x = input_of(at, 0)
-    if at.dtype not in FLOATS or x.is_empty or x.nan or isinf(x.hi - x.lo):
+    x = at.input(0)
+    if not at.is_float or x.is_empty or x.nan or isinf(x.hi - x.lo):
         return ANY
     width = x.hi - x.lo + log(LARGEST)
-    slack = 64 * unit_of(at) * (width + max(abs(x.lo), abs(x.hi)) + 1) + 1e-5 * (1 + width)
-    return FLOATS[at.dtype].rounded(Span(-width - slack, slack))
+    slack = 64 * unit_of(at) * (width + x.magnitude + 1) + 1e-5 * (1 + width)
+    return at.form.rounded(Span(-width - slack, slack))
 
 
 # Recurrent layers
 
 
 def is_plain(at: At) -> bool:
-    """The activations are the usual ones, and there are no peepholes."""
-    return at.dtype in FLOATS and not at.has("activations") and len(at.ranges) <= 7
+    """The activations are the usual ones, there are no peepholes, and the input has numbers."""
+    return at.is_float and not at.has("activations") and len(at.ranges) <= 7 and not at.input(0).is_empty
 
 
 def gates(at: At) -> bool:
     """The arguments of the activations are finite."""
-    w, r, bias = input_of(at, 1), input_of(at, 2), input_of(at, 3, ZERO)
-    form = FLOATS[at.dtype]
-    fed = dot(at, (0, (-1,)), (1, (-1,)), size_of(at.shape(1), -1), 1.0, form.add(bias, bias))
-    state = form.mul(join(Span(-1.001, 1.001), input_of(at, 5, ZERO)), r)
-    most = size_of(at.shape(2), -1)
-    size = max(abs(state.lo), abs(state.hi)) * min(most, LARGEST) if not state.is_empty else inf
-    largest = max(abs(fed.lo), abs(fed.hi)) + size * 2
+    w, r, bias = at.input(1), at.input(2), at.input(3, ZERO)
+    form = at.form
+    fed = dot(at, (0, (-1,)), (1, (-1,)), at.size(1, -1), 1.0, form.add(bias, bias))
+    state = form.mul(join(Span(-1.001, 1.001), at.input(5, ZERO)), r)
+    most = at.size(2, -1)
+    size = state.magnitude * min(most, LARGEST) if not state.is_empty else inf
+    largest = fed.magnitude + size * 2
     return not (fed.nan or state.nan or w.nan or r.nan) and largest < form.greatest / 8
 
 
 def recurrent(at: At) -> Span:
     """Numbers of Tanh, or their product with one of Sigmoid; the first state where there is no step, and 0."""
-    if not is_plain(at) or input_of(at, 0).is_empty:
+    if not is_plain(at):
         return ANY
-    return join(Span(-1.00001 - 8 * unit_of(at), 1.00001 + 8 * unit_of(at), not gates(at)), input_of(at, 5, ZERO), ZERO)
+    return join(Span(-1.00001 - 8 * unit_of(at), 1.00001 + 8 * unit_of(at), not gates(at)), at.input(5, ZERO), ZERO)
+
+
+def grown(at: At, size: float, by_step: float) -> float:
+    """A size to which each step adds at most so much, with some roundings in each; infinite where these may be many."""
+    steps = at.size(0, 1 if at.attribute("layout", 0) else 0)
+    share = (2 * steps + 8) * max(16 * unit_of(at), 1e-6)
+    return (size + by_step * steps) * (1 + 2 * share) if share <= 0.1 else inf
 
 
 def cells(at: At) -> Span:
     """The last cells of an LSTM: each step keeps a share, and adds a product of numbers of Sigmoid and of Tanh."""
-    if not is_plain(at) or input_of(at, 0).is_empty:
+    if not is_plain(at):
         return ANY
-    first = input_of(at, 6, ZERO)
-    steps = size_of(at.shape(0), 1 if at.attribute("layout", 0) else 0)
-    share = (2 * steps + 8) * max(16 * unit_of(at), 1e-6)
-    size = (max(abs(first.lo), abs(first.hi)) + 1.001 * steps) * (1 + 2 * share) if share <= 0.1 else inf
+    first = at.input(6, ZERO)
+    size = grown(at, first.magnitude, 1.001)
     return Span(-size, size, first.nan or not gates(at))
 
 
 def gated(at: At) -> Span:
-    """A GRU mixes its state with a number of Tanh, step by step, each with some roundings."""
-    if not is_plain(at) or input_of(at, 0).is_empty:
-        return ANY
-    first = input_of(at, 5, ZERO)
-    steps = size_of(at.shape(0), 1 if at.attribute("layout", 0) else 0)
-    size = max(1.0, abs(first.lo), abs(first.hi))
-    share = (2 * steps + 8) * max(16 * unit_of(at), 1e-6)
-    if share > 0.1 or isinf(size):
-        return ANY
-    size *= 1 + 2 * share
-    return Span(-size, size, first.nan or not gates(at))
+    """A GRU mixes its state with a number of Tanh, step by step."""
+    first = at.input(5, ZERO)
+    size = grown(at, max(1.0, first.magnitude), 0.0) if is_plain(at) else inf
+    return ANY if isinf(size) else Span(-size, size, first.nan or not gates(at))
 
 
 NORMS: Final[Mapping[str, Rule]] = {

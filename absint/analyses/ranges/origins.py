@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from absint.analyses.ranges.rules import upper
-from absint.analyses.ranges.seen import At, Origin
+from absint.analyses.ranges.seen import At, Origin, upper
 from absint.program.steps import Operand
 
 _PASSED: Final = ("Identity", "Dropout", "Cast")

@@ -6,12 +6,13 @@ An end of a range of integers is an integer, so that no digit is lost.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from math import inf, isinf, isnan
+from math import inf, isinf, isnan, prod
 from typing import Final, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from absint.analyses.forward import ForwardAnalysis
 from absint.analyses.queries import ElementBounds, ShapeOf
 from absint.lattices.domains import FloatIntervals, Span
+from absint.lattices.domains.floats import FORMAT_OF, FORMATS
 from absint.lattices.dtype import INTEGER_RANGES, DType
 from absint.lattices.records import record
 from absint.lattices.shape import Shape
@@ -39,6 +40,31 @@ def any_of(dtype: DType) -> Span:
         return TRUTHS
     found = INTEGER_RANGES.get(dtype)
     return ANY if found is None else Span(*found)
+
+
+class Floats(FloatIntervals):
+    """Floats whose ends are rounded outward, but not to infinity where the nearest number is the greatest one."""
+
+    def rounded(self, a: Span) -> Span:
+        limit = self.greatest
+        half = limit * 2.0 ** (-1 - self._digits)
+        lo = -limit if -limit - half < a.lo < -limit else a.lo
+        hi = limit if limit < a.hi < limit + half else a.hi
+        return super().rounded(Span(lo, hi, a.nan))
+
+
+FLOATS: Final = {dtype: Floats(name) for dtype, name in FORMAT_OF.items()}
+DIGITS: Final = {dtype: FORMATS[name][0] for dtype, name in FORMAT_OF.items()}
+
+
+def upper(shape: Shape, axes: Sequence[int] | None = None) -> float:
+    """The greatest number of elements along the axes."""
+    if shape.rank is None:
+        return inf
+    if axes is not None and not all(-shape.rank <= axis < shape.rank for axis in axes):
+        return inf
+    sizes = [shape[axis].bounds.hi for axis in (range(shape.rank) if axes is None else axes)]
+    return inf if None in sizes else prod(size for size in sizes if size is not None)
 
 
 @runtime_checkable
@@ -100,6 +126,31 @@ class At:
         self._noted = noted
 
     @property
+    def is_float(self) -> bool:
+        """The output is of floats that a range has a format for."""
+        return self.dtype in FLOATS
+
+    @property
+    def form(self) -> Floats:
+        """The format of the output, which `is_float`."""
+        return FLOATS[self.dtype]
+
+    @property
+    def digits(self) -> int:
+        """Those of the significand of the output, which `is_float`."""
+        return DIGITS[self.dtype]
+
+    @property
+    def any(self) -> Span:
+        """Every number of the type of the output."""
+        return any_of(self.dtype)
+
+    def input(self, index: int, default: Span = ANY) -> Span:
+        """The range of an input; the default if it is left out."""
+        found = self.ranges[index] if index < len(self.ranges) else None
+        return default if found is None else found
+
+    @property
     def outputs(self) -> int:
         """The number of outputs that the node has."""
         return len(self._node.outputs)
@@ -129,6 +180,10 @@ class At:
     def shape(self, index: int) -> Shape:
         """The shape of an input."""
         return self._value(index).shape
+
+    def size(self, index: int, axis: int) -> float:
+        """The greatest size of an axis of an input."""
+        return upper(self.shape(index), (axis,))
 
     def type(self, index: int) -> DType:
         """The type of an input."""
@@ -248,11 +303,8 @@ def _is_vast(span: Span, dtype: DType) -> bool:
 
 
 TITLES: Final[Mapping[Certainty, str]] = {
-    "always": "certain",
-    "may": "possible",
-    "unknown": "unknown",
-    "never": "ruled out",
-}
+    "always": "certain", "may": "possible", "unknown": "unknown", "never": "ruled out",
+}  # fmt: skip
 """In the order of answers."""
 
 _MARKS: Final = (0, 1, -1, 6, 10, 100, 1000, *(end for pair in INTEGER_RANGES.values() for end in pair))

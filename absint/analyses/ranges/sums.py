@@ -9,24 +9,17 @@ from typing import Final
 
 from absint.analyses.ranges.origins import is_share
 from absint.analyses.ranges.rules import (
-    DIGITS,
-    FLOATS,
     LARGEST,
     ZERO,
     computed,
     fitted,
-    input_of,
     interval,
     join,
     mean,
-    narrower,
-    size_of,
     span_of,
-    total,
-    upper,
     weighed,
 )
-from absint.analyses.ranges.seen import ANY, At, Rule, any_of
+from absint.analyses.ranges.seen import ANY, FLOATS, At, Rule, upper
 from absint.lattices.domains import INTERVALS as INTS, Interval, Span
 from absint.lattices.dtype import INTEGER_RANGES, DType
 
@@ -41,34 +34,30 @@ def dot(at: At, left: Side, right: Side, most: float, factor: float = 1.0, bias:
 
     A kernel may scale an operand or the sum, and begin with the bias.
     """
-    a, b = input_of(at, left[0]), input_of(at, right[0])
+    a, b = at.input(left[0]), at.input(right[0])
     if a.is_empty or b.is_empty or bias.is_empty:
         return ANY
-    most, form = min(most, LARGEST), FLOATS[at.dtype]
+    most, form = min(most, LARGEST), at.form
     term = WIDE.mul(a, b)
-    if not _is_finite(term) or not _is_finite(bias):
+    if not term.is_finite or not bias.is_finite:
         signs = form.mul(form.mul(a, b), Span(factor, factor))
         return Span(0.0, inf) if signs.lo >= 0 and bias.lo >= 0 and not (signs.nan or bias.nan) else ANY
     found = computed(at, *_biased(*_added(term, most), factor, bias), most)
     for x, (index, axes) in ((a, right), (b, left)):
         sums = at.sums(index, axes)
         if sums is not None:
-            found = narrower(found, computed(at, *_biased(*weighed(x, sums), factor, bias), most))
+            found = found.meet(computed(at, *_biased(*weighed(x, sums), factor, bias), most))
     return found
-
-
-def _is_finite(x: Span) -> bool:
-    return not (x.nan or isinf(x.lo) or isinf(x.hi))
 
 
 def _added(term: Span, most: float) -> tuple[Span, float]:
     """At most so many terms: their sum, and that of their absolute values."""
-    return Span(min(0.0, term.lo * most), max(0.0, term.hi * most)), max(abs(term.lo), abs(term.hi)) * most
+    return Span(min(0.0, term.lo * most), max(0.0, term.hi * most)), term.magnitude * most
 
 
 def _biased(exact: Span, size: float, factor: float, bias: Span) -> tuple[Span, float]:
     ends = sorted((exact.lo * factor, exact.hi * factor))
-    return Span(ends[0] + bias.lo, ends[1] + bias.hi), size * abs(factor) + max(abs(bias.lo), abs(bias.hi))
+    return Span(ends[0] + bias.lo, ends[1] + bias.hi), size * abs(factor) + bias.magnitude
 
 
 def dots(at: At, a: Span, b: Span, most: float) -> Span:
@@ -78,37 +67,46 @@ def dots(at: At, a: Span, b: Span, most: float) -> Span:
 
 def added(at: At, term: Span, most: float) -> Span:
     """The sum of at most so many numbers."""
-    if at.dtype in FLOATS:
+    if at.is_float:
         return total(at, term, most)
     if at.dtype not in INTEGER_RANGES:
-        return any_of(at.dtype)
+        return at.any
     return fitted(at, INTS.mul(interval(term), Interval(0, None if isinf(most) else int(most))))
+
+
+def total(at: At, term: Span, most: float) -> Span:
+    """The sum of at most so many floats, in any order: with none it is 0."""
+    if term.nan or term.is_empty:
+        return ANY
+    most = min(most, LARGEST)
+    size = term.magnitude * most
+    found = computed(at, Span(min(0.0, term.lo * most), max(0.0, term.hi * most)), size, most)
+    # Terms of one sign never give the other, nor NaN where the sum is infinite.
+    if found == ANY:
+        return Span(0.0, inf) if term.lo >= 0 else Span(-inf, 0.0) if term.hi <= 0 else ANY
+    return Span(0.0 if term.lo >= 0 else found.lo, 0.0 if term.hi <= 0 else found.hi)
 
 
 # Matrices
 
 
 def product(at: At) -> Span:
-    left, right = at.shape(0), at.shape(1)
-    inner = -1 if right.rank == 1 else -2
-    most = min(size_of(left, -1), size_of(right, inner))
-    if at.dtype not in FLOATS:
-        return dots(at, input_of(at, 0), input_of(at, 1), most)
-    found = dot(at, (0, (-1,)), (1, (inner,)), most)
-    return narrower(found, _shared(at, most)) if is_share(at, 0) else found
-
-
-def _shared(at: At, most: float) -> Span:
-    shares = input_of(at, 0)
-    return ANY if shares.nan or shares.is_empty else shared(at, input_of(at, 1), most)
+    inner = -1 if at.shape(1).rank == 1 else -2
+    most = min(at.size(0, -1), at.size(1, inner))
+    if not at.is_float:
+        return dots(at, at.input(0), at.input(1), most)
+    found, shares = dot(at, (0, (-1,)), (1, (inner,)), most), at.input(0)
+    if shares.nan or shares.is_empty or not is_share(at, 0):
+        return found
+    return found.meet(shared(at, at.input(1), most))
 
 
 def shared(at: At, x: Span, most: float) -> Span:
     """Shares of at most so many numbers: none is negative, and n of them add up to at most 1, and n roundings."""
     x, most = join(x, ZERO), min(most, LARGEST)
-    if not _is_finite(x):
+    if not x.is_finite:
         return ANY
-    row = 1 + (most + 8) * 2.0 ** (2 - DIGITS[at.dtype])
+    row = 1 + (most + 8) * 2.0 ** (2 - at.digits)
     return computed(at, *weighed(x, [(row, 0.0)]), most)
 
 
@@ -116,21 +114,21 @@ def scaled_product(at: At) -> Span:
     """FusedMatMul."""
     left, right = (-2 if at.attribute(name, 0) else -1 for name in ("transA", "transB"))
     right = -3 - right
-    if at.dtype not in FLOATS or at.attribute("transBatchA", 0) or at.attribute("transBatchB", 0):
-        return any_of(at.dtype)
+    if not at.is_float or at.attribute("transBatchA", 0) or at.attribute("transBatchB", 0):
+        return at.any
     if at.shape(0).rank in (None, 1) or at.shape(1).rank in (None, 1):
         return ANY
-    most = min(size_of(at.shape(0), left), size_of(at.shape(1), right))
+    most = min(at.size(0, left), at.size(1, right))
     return dot(at, (0, (left,)), (1, (right,)), most, at.attribute("alpha", 1.0))
 
 
 def gemm(at: At) -> Span:
     left, right = (0 if at.attribute("transA", 0) else 1), (1 if at.attribute("transB", 0) else 0)
-    most = min(size_of(at.shape(0), left), size_of(at.shape(1), right))
-    if at.dtype not in FLOATS:
-        return any_of(at.dtype)
+    most = min(at.size(0, left), at.size(1, right))
+    if not at.is_float:
+        return at.any
     beta = at.attribute("beta", 1.0)
-    bias = WIDE.mul(input_of(at, 2, ZERO), Span(beta, beta))
+    bias = WIDE.mul(at.input(2, ZERO), Span(beta, beta))
     return dot(at, (0, (left,)), (1, (right,)), most, at.attribute("alpha", 1.0), bias)
 
 
@@ -138,16 +136,16 @@ def einsum(at: At) -> Span:
     """Products of an element of each operand, added up over the letters that the result lacks."""
     terms, arrow, result = at.attribute("equation", "").replace(" ", "").replace("...", "").partition("->")
     operands, most = terms.split(","), 1.0
-    if at.dtype not in FLOATS or len(operands) != len(at.ranges) or not re.fullmatch("[A-Za-z,]*", terms):
-        return any_of(at.dtype)
+    if not at.is_float or len(operands) != len(at.ranges) or not re.fullmatch("[A-Za-z,]*", terms):
+        return at.any
     if not arrow:
         result = "".join(letter for letter in terms if terms.count(letter) == 1)
     for letter in set(terms.replace(",", "")) - set(result):
         most *= min(_sizes_of(at, operands, letter))
-    found = ZERO if not operands else input_of(at, 0)
+    found = ZERO if not operands else at.input(0)
     for index in range(1, len(operands)):
-        found = WIDE.mul(found, input_of(at, index))
-    if not _is_finite(found) or found.is_empty:
+        found = WIDE.mul(found, at.input(index))
+    if not found.is_finite or found.is_empty:
         return ANY
     most = min(most, LARGEST)
     return computed(at, *_added(found, most), most + len(operands) ** 2)
@@ -158,38 +156,33 @@ def _sizes_of(at: At, operands: Sequence[str], letter: str) -> Iterator[float]:
     for index, letters in enumerate(operands):
         shape, is_plain = at.shape(index), "..." not in at.attribute("equation", "")
         if letter in letters and is_plain and shape.rank == len(letters):
-            yield size_of(shape, letters.index(letter))
+            yield at.size(index, letters.index(letter))
 
 
 # Convolutions
 
 
-def convolved(at: At) -> Span:
-    """Products with the padding are 0."""
-    weights = at.shape(1)
-    if weights.rank is None:
-        return any_of(at.dtype)
-    return kernels(at, tuple(range(1, weights.rank)), input_of(at, 2, ZERO))
+def convolved(channels: int) -> Rule:
+    """Conv adds up the channels of axis 1 of the weights, where products with the padding are 0; ConvTranspose those of
+    axis 0, and at most all numbers of a kernel add to an element."""
 
+    def rule(at: At) -> Span:
+        rank = at.shape(1).rank
+        return kernels(at, (channels, *range(2, rank)), at.input(2, ZERO)) if rank and rank > 2 else at.any
 
-def spread(at: At) -> Span:
-    """ConvTranspose: of each channel, at most all numbers of a kernel add to an element."""
-    weights = at.shape(1)
-    if weights.rank is None:
-        return any_of(at.dtype)
-    return kernels(at, (0, *range(2, weights.rank)), input_of(at, 2, ZERO))
+    return rule
 
 
 def kernels(at: At, axes: tuple[int, ...], bias: Span, *, is_plain: bool = True) -> Span:
     """Sums over these axes of the weights, whose numbers lie in the order of the axes if it `is_plain`."""
     most = upper(at.shape(1), axes)
-    x = join(input_of(at, 0), ZERO)
-    if at.dtype not in FLOATS or not (_is_finite(x) and _is_finite(bias)) or bias.is_empty:
-        return any_of(at.dtype)
-    term, most = WIDE.mul(x, input_of(at, 1)), min(most, LARGEST)
-    found = ANY if not _is_finite(term) else computed(at, *_biased(*_added(term, most), 1.0, bias), most)
+    x = join(at.input(0), ZERO)
+    if not at.is_float or not (x.is_finite and bias.is_finite) or bias.is_empty:
+        return at.any
+    term, most = WIDE.mul(x, at.input(1)), min(most, LARGEST)
+    found = ANY if not term.is_finite else computed(at, *_biased(*_added(term, most), 1.0, bias), most)
     sums = at.sums(1, axes) if is_plain else None
-    return found if sums is None else narrower(found, computed(at, *_biased(*weighed(x, sums), 1.0, bias), most))
+    return found if sums is None else found.meet(computed(at, *_biased(*weighed(x, sums), 1.0, bias), most))
 
 
 # Integers
@@ -197,8 +190,7 @@ def kernels(at: At, axes: tuple[int, ...], bias: Span, *, is_plain: bool = True)
 
 def integer_product(at: At) -> Span:
     a, b = _shifted_inputs(at)
-    left, right = at.shape(0), at.shape(1)
-    return dots(at, a, b, min(size_of(left, -1), size_of(right, -1 if right.rank == 1 else -2)))
+    return dots(at, a, b, min(at.size(0, -1), at.size(1, -1 if at.shape(1).rank == 1 else -2)))
 
 
 def integer_convolved(at: At) -> Span:
@@ -209,7 +201,7 @@ def integer_convolved(at: At) -> Span:
 
 
 def _shifted_inputs(at: At) -> tuple[Span, Span]:
-    a, b = (INTS.sub(interval(input_of(at, i)), interval(input_of(at, i + 2, Span(0, 0)))) for i in (0, 1))
+    a, b = (INTS.sub(interval(at.input(i)), interval(at.input(i + 2, Span(0, 0)))) for i in (0, 1))
     return span_of(a), span_of(b)
 
 
@@ -238,60 +230,60 @@ def _most(at: At) -> float:
 
 def largest(at: At) -> Span:
     """Of no elements, the least number of the type or its greatest."""
-    x = input_of(at, 0)
-    return any_of(at.dtype) if x.nan or not is_some(at) else x
+    x = at.input(0)
+    return at.any if x.nan or not is_some(at) else x
 
 
 def reduced_mean(at: At) -> Span:
-    return mean(at, input_of(at, 0), _most(at), nan=not is_some(at)) if at.dtype in FLOATS else any_of(at.dtype)
+    return mean(at, at.input(0), _most(at), nan=not is_some(at)) if at.is_float else at.any
 
 
 def pooled_mean(at: At) -> Span:
     """GlobalAveragePool."""
     shape = at.shape(0)
-    if at.dtype not in FLOATS or shape.rank is None:
-        return any_of(at.dtype)
+    if not at.is_float or shape.rank is None:
+        return at.any
     axes = range(2, shape.rank)
-    return mean(at, input_of(at, 0), upper(shape, axes), nan=any((shape[axis].bounds.lo or 0) < 1 for axis in axes))
+    return mean(at, at.input(0), upper(shape, axes), nan=any((shape[axis].bounds.lo or 0) < 1 for axis in axes))
 
 
 def summed(at: At) -> Span:
-    return added(at, input_of(at, 0), _most(at))
+    return added(at, at.input(0), _most(at))
 
 
 def cumulated(at: At) -> Span:
     """CumSum."""
     axes = at.integers(1)
-    return added(at, input_of(at, 0), size_of(at.shape(0), axes[0]) if axes else upper(at.shape(0)))
+    return added(at, at.input(0), at.size(0, axes[0]) if axes else upper(at.shape(0)))
 
 
 def absolute_sum(at: At) -> Span:
-    x = input_of(at, 0)
-    return added(at, FLOATS[at.dtype].abs(x), _most(at)) if at.dtype in FLOATS else any_of(at.dtype)
+    x = at.input(0)
+    return added(at, at.form.abs(x), _most(at)) if at.is_float else at.any
 
 
 def squares(at: At) -> Span:
     """The sum of squares."""
-    x = input_of(at, 0)
-    if at.dtype not in FLOATS:
-        return any_of(at.dtype)
+    x = at.input(0)
+    if not at.is_float:
+        return at.any
     size = WIDE.abs(x)
     return Span(0.0, inf, True) if x.nan or x.is_empty else added(at, WIDE.mul(size, size), _most(at))
 
 
 def length(at: At) -> Span:
     """The root of the sum of squares; a kernel may scale first."""
-    if at.dtype not in FLOATS:
-        return any_of(at.dtype)
-    found, x = squares(at), input_of(at, 0)
+    if not at.is_float:
+        return at.any
+    found, x = squares(at), at.input(0)
     if found.nan or isinf(found.hi):
         return Span(0.0, inf, found.nan)
-    size = max(abs(x.lo), abs(x.hi))
-    return FLOATS[at.dtype].rounded(Span(0.0, 1.001 * sqrt(found.hi) + 1e-6 * size + 1e-18))
+    size = x.magnitude
+    return at.form.rounded(Span(0.0, 1.001 * sqrt(found.hi) + 1e-6 * size + 1e-18))
 
 
 SUMS: Final[Mapping[str, Rule]] = {
-    "MatMul": product, "Gemm": gemm, "Einsum": einsum, "Conv": convolved, "ConvTranspose": spread,
+    "MatMul": product, "Gemm": gemm, "Einsum": einsum, "Conv": convolved(1), "ConvTranspose": convolved(0),
     "MatMulInteger": integer_product, "ConvInteger": integer_convolved, "ReduceMax": largest, "ReduceMin": largest,
     "ReduceMean": reduced_mean, "GlobalAveragePool": pooled_mean, "ReduceSum": summed, "CumSum": cumulated,
     "ReduceSumSquare": squares, "ReduceL1": absolute_sum, "ReduceL2": length,

@@ -3,26 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import inf, isinf, trunc
+from math import inf, trunc
 from typing import Final
 
 from absint.analyses.queries import bounds_of
-from absint.analyses.ranges.rules import (
-    FLOATS,
-    LARGEST,
-    ZERO,
-    computed,
-    fitted,
-    input_of,
-    interval,
-    join,
-    same,
-    size_of,
-    span_of,
-    truth,
-    upper,
-)
-from absint.analyses.ranges.seen import ANY, TRUTHS, At, Rule, any_of
+from absint.analyses.ranges.rules import LARGEST, ZERO, computed, fitted, interval, join, same, span_of, truth
+from absint.analyses.ranges.seen import ANY, FLOATS, TRUTHS, At, Rule, any_of, upper
 from absint.lattices.domains import INTERVALS as INTS, Interval, Span
 from absint.lattices.dtype import INTEGER_RANGES, DType
 from absint.lattices.value import Tensor
@@ -33,25 +19,21 @@ def joined(at: At) -> Span:
 
 
 def with_zero(at: At) -> Span:
-    return join(input_of(at, 0), Span(0, 0))
+    return join(at.input(0), Span(0, 0))
 
 
 def padded(at: At) -> Span:
     value = at.attribute("value", 0.0) if len(at.ranges) == 1 else 0
-    return join(input_of(at, 0), input_of(at, 2, Span(value, value)))
+    return join(at.input(0), at.input(2, Span(value, value)))
 
 
 def constant(at: At) -> Span:
     """Few elements; what the analysis of shapes knows of others is met with this."""
     found = at.attribute("value", _NOTHING)
     least, most = bounds_of(found).numbers
-    known = any_of(at.dtype) if found is _NOTHING else Span(least, most, (least, most) == (-inf, inf))
+    known = at.any if found is _NOTHING else Span(least, most, (least, most) == (-inf, inf))
     read = at.ends()
     return known if read is None else Span(*read)
-
-
-def filled(at: At) -> Span:
-    return constant(at) if at.has("value") else ZERO
 
 
 _NOTHING: Final = Tensor(DType.UNDEFINED)
@@ -60,28 +42,28 @@ _NOTHING: Final = Tensor(DType.UNDEFINED)
 def scattered(at: At) -> Span:
     """Data with updates in their places; one place may get all of them."""
     _index(at, 1, at.attribute("axis", 0))
-    data, updates = input_of(at, 0), input_of(at, 2)
+    data, updates = at.input(0), at.input(2)
     reduction = at.attribute("reduction", "none")
     if reduction in ("none", "min", "max"):
         return join(data, updates)
     most = min(upper(at.shape(2)), LARGEST)
-    if reduction != "add" or at.dtype not in FLOATS or ANY in (data, updates) or updates.is_empty or data.is_empty:
-        return any_of(at.dtype)
+    if reduction != "add" or not at.is_float or ANY in (data, updates) or updates.is_empty or data.is_empty:
+        return at.any
     exact = Span(data.lo + min(0.0, updates.lo * most), data.hi + max(0.0, updates.hi * most))
-    size = max(abs(data.lo), abs(data.hi)) + max(abs(updates.lo), abs(updates.hi)) * most
+    size = data.magnitude + updates.magnitude * most
     return ANY if data.nan or updates.nan else computed(at, exact, size, most)
 
 
 def scattered_parts(at: At) -> Span:
     """ScatterND, whose indices speak of several axes."""
     if at.attribute("reduction", "none") not in ("none", "min", "max"):
-        return any_of(at.dtype)
-    return join(input_of(at, 0), input_of(at, 2))
+        return at.any
+    return join(at.input(0), at.input(2))
 
 
 def gathered(at: At) -> Span:
     _index(at, 1, at.attribute("axis", 0))
-    return input_of(at, 0)
+    return at.input(0)
 
 
 def _index(at: At, index: int, axis: int) -> None:
@@ -90,18 +72,18 @@ def _index(at: At, index: int, axis: int) -> None:
     known = shape.rank is not None and -shape.rank <= axis < shape.rank
     least = (shape[axis].bounds.lo or 0) if known else 0
     is_fixed = known and shape[axis].bounds.lo == shape[axis].bounds.hi
-    at.note("index out of range", input_of(at, index), Span(-least, least - 1), is_fixed=is_fixed)
+    at.note("index out of range", at.input(index), Span(-least, least - 1), is_fixed=is_fixed)
 
 
-def position(at: At) -> Span:
-    """An index of the axis."""
-    return Span(0, max(0, size_of(at.shape(0), at.attribute("axis", 0)) - 1))
+def position(axis: int) -> Rule:
+    """An index of the axis, which is this one if the node does not say it."""
+    return lambda at: Span(0, max(0, at.size(0, at.attribute("axis", axis)) - 1))
 
 
 def places(at: At) -> Span:
     """Indices of any axis."""
     shape = at.shape(0)
-    sizes = [inf] if shape.rank is None else [size_of(shape, axis) for axis in range(shape.rank)]
+    sizes = [inf] if shape.rank is None else [at.size(0, axis) for axis in range(shape.rank)]
     return Span(0, max([1, *sizes]) - 1)
 
 
@@ -113,15 +95,11 @@ def shape_of(at: At) -> Span:
     return Span(max(found.lo, 0), found.hi)
 
 
-def count_of(at: At) -> Span:
-    return Span(0, upper(at.shape(0)))
-
-
 def counted(at: At) -> Span:
     """The numbers of a Range of integers, between its start and its limit."""
     if at.dtype not in INTEGER_RANGES:
         return ANY
-    start, limit = input_of(at, 0), input_of(at, 1)
+    start, limit = at.input(0), at.input(1)
     return start.join(limit)
 
 
@@ -129,30 +107,28 @@ def counted(at: At) -> Span:
 
 
 def cast(at: At) -> Span:
-    x = input_of(at, 0)
+    x = at.input(0)
     source = at.type(0)
     if source in (DType.UNDEFINED, DType.STRING):
-        return any_of(at.dtype)
+        return at.any
     if at.dtype is DType.BOOL:
         return Span(1, 1) if (x.lo > 0 or x.hi < 0) and not x.nan else Span(0, 0) if x == Span(0, 0) else TRUTHS
-    if at.dtype in FLOATS:
-        return (
-            FLOATS[at.dtype].rounded(x) if source in FLOATS or source in INTEGER_RANGES or source is DType.BOOL else ANY
-        )
+    if at.is_float:
+        return at.form.rounded(x) if source in FLOATS or source in INTEGER_RANGES or source is DType.BOOL else ANY
     if at.dtype not in INTEGER_RANGES or (
         source not in FLOATS and source not in INTEGER_RANGES and source != DType.BOOL
     ):
-        return any_of(at.dtype)
-    if x.nan or isinf(x.lo) or isinf(x.hi):
-        at.note("overflow", x, any_of(at.dtype))
-        return any_of(at.dtype)
+        return at.any
+    if not x.is_finite:
+        at.note("overflow", x, at.any)
+        return at.any
     return fitted(at, Interval(trunc(x.lo), trunc(x.hi)))
 
 
 def quantized(at: At) -> Span:
     """A quotient that is rounded, shifted and cut to the type."""
-    x, scale, zero = input_of(at, 0), input_of(at, 1), input_of(at, 2, Span(0, 0))
-    limits = any_of(at.dtype)
+    x, scale, zero = at.input(0), at.input(1), at.input(2, Span(0, 0))
+    limits = at.any
     if at.dtype not in INTEGER_RANGES or at.type(0) not in FLOATS:
         return limits
     form = FLOATS[at.type(0)]
@@ -168,16 +144,11 @@ def quantized(at: At) -> Span:
 
 
 def dequantized(at: At) -> Span:
-    x, scale, zero = input_of(at, 0), input_of(at, 1), input_of(at, 2, Span(0, 0))
-    if at.dtype not in FLOATS or at.type(0) not in INTEGER_RANGES:
-        return any_of(at.dtype)
-    form = FLOATS[at.dtype]
+    x, scale, zero = at.input(0), at.input(1), at.input(2, Span(0, 0))
+    if not at.is_float or at.type(0) not in INTEGER_RANGES:
+        return at.any
+    form = at.form
     return form.mul(form.rounded(span_of(INTS.sub(interval(x), interval(zero)))), scale)
-
-
-def one_hot(at: At) -> Span:
-    """Two values."""
-    return input_of(at, 2)
 
 
 def selected(at: At) -> Span:
@@ -186,13 +157,13 @@ def selected(at: At) -> Span:
     sizes = [
         inf if s.rank is None else upper(s, [axis]) for s in (boxes, scores) for axis in range(min(s.rank or 0, 3))
     ]
-    return Span(0, max([1, *sizes]) - 1) if boxes.rank and scores.rank else any_of(at.dtype)
+    return Span(0, max([1, *sizes]) - 1) if boxes.rank and scores.rank else at.any
 
 
 def step(at: At) -> Span:
     """The scale of DynamicQuantizeLinear: the range of the input and 0, by 255 steps; of zeros, a runtime says 1."""
-    x = join(input_of(at, 0), ZERO)
-    form = FLOATS[at.dtype]
+    x = join(at.input(0), ZERO)
+    form = at.form
     if x.nan or x.is_empty:
         return ANY
     found = form.div(form.sub(Span(x.hi, x.hi), Span(x.lo, x.lo)), Span(255.0, 255.0))
@@ -207,9 +178,9 @@ _SAME: Final = (
 
 PARTS: Final[Mapping[str, Rule]] = {
     **dict.fromkeys(_SAME, same), "Concat": joined, "SequenceConstruct": joined, "Trilu": with_zero, "Pad": padded,
-    "Constant": constant, "ConstantOfShape": filled, "Gather": gathered, "GatherElements": gathered,
-    "ScatterElements": scattered, "ScatterND": scattered_parts, "ArgMax": position, "ArgMin": position,
-    "EyeLike": truth, "Hardmax": truth,
-    "NonZero": places, "NonMaxSuppression": selected, "OneHot": one_hot, "Shape": shape_of, "Size": count_of,
+    "Constant": constant, "ConstantOfShape": lambda at: constant(at) if at.has("value") else ZERO, "Gather": gathered,
+    "GatherElements": gathered, "ScatterElements": scattered, "ScatterND": scattered_parts, "ArgMax": position(0),
+    "ArgMin": position(0), "EyeLike": truth, "Hardmax": truth, "NonZero": places, "NonMaxSuppression": selected,
+    "OneHot": lambda at: at.input(2), "Shape": shape_of, "Size": lambda at: Span(0, upper(at.shape(0))),
     "Range": counted, "Cast": cast, "QuantizeLinear": quantized, "DequantizeLinear": dequantized,
 }  # fmt: skip
