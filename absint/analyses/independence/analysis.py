@@ -10,18 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import cast
 
 from absint.analyses.forward import ForwardAnalysis
-from absint.analyses.independence.claims import (
-    CLAIMS,
-    COUNTED,
-    NO_SHIFT,
-    NONE,
-    SAME,
-    SHARED,
-    Along,
-    Claims,
-    at_equal_numbers,
-    closed,
-)  # fmt: skip
+from absint.analyses.independence.claims import CLAIMS, COUNTED, NO_SHIFT, NONE, SAME, SHARED, Along, Claims, closed
 from absint.analyses.independence.seen import Seen, Sizes
 from absint.analyses.independence.sequences import of_empty
 from absint.analyses.independence.table import is_random, rule_of
@@ -254,6 +243,11 @@ class Independence(ForwardAnalysis[Claims]):
             c for c in moved
             if not isinstance(c, Along) or (c.axis < shape.rank and shape[c.axis] is product([c.outer, rows, c.inner]))
         )  # fmt: skip
+
+
+def at_equal_numbers(claims: Claims) -> Claims:
+    """The claims that stay when run B is not compared."""
+    return frozenset(c for c in claims if c == COUNTED or (isinstance(c, Along) and c.shift is None))
 
 
 def _numbers(claim: Along) -> Iterator[Expr]:

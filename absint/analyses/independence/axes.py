@@ -2,19 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from absint.analyses.independence.claims import (
-    NO_SHIFT,
-    ROW_NUMBER,
-    Along,
-    Growth,
-    Shift,
-    is_steady,
-    ordered_by,
-    places_in_order,
-)
+from absint.analyses.independence.claims import NO_SHIFT, ROW_NUMBER, Along, Growth, Shift, is_steady, ordered_by
 from absint.analyses.independence.seen import Found, Rule, Seen
 from absint.lattices.dtype import DType
 from absint.lattices.terms.expr import ONE_EXPR, ZERO_EXPR, Expr, expr_of, sub
@@ -22,40 +13,32 @@ from absint.lattices.terms.polynomials import nonneg
 from absint.lattices.value import Tensor
 
 
-def each(seen: Seen, axes: Collection[int], outputs: Iterable[int] = (0,), others: int = 0) -> dict[int, list[Along]]:
-    """All outputs have the axes of the first input; slices of all but `axes` are apart; so many other inputs."""
-    rank = seen.rank(0)
-    kept = [axis for axis in range(rank or 0) if axis not in axes]
-    found = [c for axis in kept for c in seen.pointwise(axis, [axis, *[None] * others])]
-    return dict.fromkeys(outputs, found)
-
-
 def along_one(seen: Seen) -> Found:
     """It works along the axis of an attribute."""
     axis = seen.axis_of(0, seen.attribute("axis", -1))
-    return () if axis is None else each(seen, [axis])
+    return () if axis is None else seen.each([axis])
 
 
 def softmax(seen: Seen) -> Found:
     if seen.version >= 13:
         return along_one(seen)
     axis, rank = seen.axis_of(0, seen.attribute("axis", 1)), seen.rank(0)
-    return {} if axis is None or rank is None else each(seen, range(axis, rank))
+    return {} if axis is None or rank is None else seen.each(range(axis, rank))
 
 
 def from_axis(*outputs: int) -> Rule:
     """Norms over the axes from one on; other inputs are broadcast."""
 
     def rule(seen: Seen) -> Found:
-        rank, axis = seen.rank(0), seen.axis_of(0, seen.attribute("axis", -1))
-        found = [c for at in range(axis or 0) for c in seen.led(at, aligned(seen, at, rank))]
+        axis = seen.axis_of(0, seen.attribute("axis", -1))
+        found = [c for at in range(axis or 0) for c in seen.led(at, aligned(seen, at, seen.rank(0)))]
         return dict.fromkeys(outputs, found)
 
     return rule
 
 
-def aligned(seen: Seen, axis: int, rank: int | None, first: int = 0) -> list[int | None]:
-    """The places of inputs that are broadcast together to a rank, those from `first` on."""
+def aligned(seen: Seen, axis: int, rank: int | None) -> list[int | None]:
+    """The places of inputs that are broadcast together to a rank."""
     places: list[int | None] = []
     for index in range(len(seen.inputs)):
         own = seen.rank(index) if seen.has(index) else 0
@@ -199,7 +182,7 @@ def reduced(seen: Seen) -> Found:
         if axes is None:
             return ()
     if not axes and seen.attribute("noop_with_empty_axes", 0):
-        return each(seen, [], others=1)
+        return seen.each([])
     return _without(seen, axes, seen.attribute("keepdims", 1))
 
 
@@ -233,7 +216,7 @@ def largest(seen: Seen) -> Found:
     axis = seen.axis_of(0, seen.attribute("axis", -1))
     if axis is None:
         return {}
-    found = each(seen, [axis], others=1)[0]
+    found = seen.each([axis])[0]
     values, numbers = _sorted(seen)
     return {0: [*found, *values], 1: [*(_placed(seen, claim, axis) for claim in found), *numbers]}
 
@@ -244,36 +227,31 @@ def _sorted(seen: Seen) -> tuple[list[Along], list[Along]]:
     for claim in seen.along(0, 0) if is_whole else ():
         if claim.is_free and claim[1:3] == (ONE_EXPR, ONE_EXPR):
             return [Along(0, inner=order)], [Along(0, inner=order, shift=(ROW_NUMBER,))]
-        places = places_in_order(claim)
-        if places is not None and not seen.attribute("largest", 1) and seen.attribute("sorted", 1):
-            return [Along(0, shift=(ROW_NUMBER,))], [places]
+        if claim.places is not None and not seen.attribute("largest", 1) and seen.attribute("sorted", 1):
+            return [Along(0, shift=(ROW_NUMBER,))], [claim.places]
     return [], []
 
 
 def summed_up(seen: Seen) -> Found:
     axes = seen.integers(1)
     axis = seen.axis_of(0, axes[0]) if axes and len(axes) == 1 else None
-    return {} if axis is None else each(seen, [axis], others=1)
+    return {} if axis is None else seen.each([axis])
 
 
 def mean_variance(seen: Seen) -> Found:
     axes = [seen.axis_of(0, axis) for axis in seen.listed("axes") or [0, 2, 3]]
-    return each(seen, [axis for axis in axes if axis is not None]) if None not in axes else {}
+    return seen.each([axis for axis in axes if axis is not None]) if None not in axes else {}
 
 
 def batch_norm(seen: Seen) -> Found:
     if seen.version < 7 or seen.attribute("training_mode", 0) or len(seen.outputs) > 1:
         return {}
-    return each(seen, [1], others=4)
-
-
-def local_norm(seen: Seen) -> Found:
-    return each(seen, [1])
+    return seen.each([1])
 
 
 def triangle(seen: Seen) -> Found:
     rank = seen.rank(0) or 0
-    return each(seen, range(rank - 2, rank), others=1)
+    return seen.each(range(rank - 2, rank))
 
 
 def determinant(seen: Seen) -> Iterable[Along]:
@@ -288,7 +266,7 @@ def quantised(seen: Seen) -> Found:
     axis = seen.axis_of(0, seen.attribute("axis", 1))
     is_one = scale == 0 or seen.shape(1).concrete == (1,)
     apart = [] if is_one else [axis if axis is not None else -1]
-    return {} if apart == [-1] else each(seen, apart, others=len(seen.inputs) - 1)
+    return {} if apart == [-1] else seen.each(apart)
 
 
 def quantised_softmax(seen: Seen) -> Found:
@@ -296,7 +274,7 @@ def quantised_softmax(seen: Seen) -> Found:
     axis, rank = seen.axis_of(0, seen.attribute("axis", -1)), seen.rank(0)
     if axis is None or rank is None:
         return {}
-    return each(seen, [axis] if seen.attribute("opset", 0) >= 13 else range(axis, rank), others=4)
+    return seen.each([axis] if seen.attribute("opset", 0) >= 13 else range(axis, rank))
 
 
 def transformed(seen: Seen) -> Found:
@@ -304,7 +282,7 @@ def transformed(seen: Seen) -> Found:
     rank, given = seen.rank(0), seen.integers(2) if seen.has(2) else None
     axis = given[0] if given else seen.attribute("axis", 1 if seen.version < 20 else -2)
     place = seen.axis_of(0, axis) if given or not seen.has(2) else None
-    return {} if place is None or rank is None else each(seen, [place, rank - 1], others=2)
+    return {} if place is None or rank is None else seen.each([place, rank - 1])
 
 
 def resized(seen: Seen) -> Iterator[Along]:
@@ -334,9 +312,9 @@ AXES: Final[Mapping[str, Rule]] = {
     ),
     **dict.fromkeys(("LayerNormalization", "RMSNormalization", "SimplifiedLayerNormalization"), from_axis(0, 1, 2)),
     "ArgMax": place_of_largest, "ArgMin": place_of_largest, "BatchNormalization": batch_norm, "CumProd": summed_up,
-    "CumSum": summed_up, "DFT": transformed, "DequantizeLinear": quantised, "Det": determinant, "LRN": local_norm,
-    "LpNormalization": along_one, "MeanVarianceNormalization": mean_variance, "QuantizeLinear": quantised,
-    "Resize": resized, "TopK": largest, "Trilu": triangle, "Upsample": resized,
+    "CumSum": summed_up, "DFT": transformed, "DequantizeLinear": quantised, "Det": determinant,
+    "LRN": lambda seen: seen.each([1]), "LpNormalization": along_one, "MeanVarianceNormalization": mean_variance,
+    "QuantizeLinear": quantised, "Resize": resized, "TopK": largest, "Trilu": triangle, "Upsample": resized,
     "com.microsoft::DequantizeLinear": quantised, "com.microsoft::QLinearSoftmax": quantised_softmax,
     "com.microsoft::QuantizeLinear": quantised, "com.microsoft::Trilu": triangle,
 }  # fmt: skip

@@ -86,6 +86,18 @@ class Along(NamedTuple):
         """Without a shift that has a number for each place: the places have changed."""
         return self if self.shift is None or len(self.shift) == 1 else self._replace(shift=None)
 
+    @property
+    def places(self) -> Along | None:
+        """The claim about the place of each row, if these are the numbers of rows in an order.
+
+        Other rows decide that place, so it has an inner size of its own. The order is the step: in B the place is 0.
+        """
+        order = next((symbol.name for symbol in self.inner.symbols if symbol.name.startswith(_ORDER)), None)
+        if order is None or self.outer is not ONE_EXPR or self.shift != (ROW_NUMBER,):
+            return None
+        inner = expr_of(Symbol.placeholder(f"place of {order}"))
+        return Along(0, inner=inner, shift=(Growth(self.inner, ZERO_EXPR, ZERO_EXPR),))
+
     def cut(self, rank: int, axis: int, place: int | None) -> Along:
         """The claim about one place of an axis that is not the rows'; about several if it is not known."""
         if self.shift is None or len(self.shift) == 1 or axis != rank - 1 - (self.axis == rank - 1):
@@ -120,18 +132,6 @@ ROW_NUMBER: Final = Growth(ONE_EXPR, ZERO_EXPR, ZERO_EXPR)
 """The number of each row."""
 
 
-def places_in_order(numbers: Along) -> Along | None:
-    """The claim about the place of each row, if these are the numbers of rows in an order.
-
-    Other rows decide that place, so it has an inner size of its own, and the order is the step: in B the place is 0.
-    """
-    order = next((symbol.name for symbol in numbers.inner.symbols if symbol.name.startswith(_ORDER)), None)
-    if order is None or numbers.outer is not ONE_EXPR or numbers.shift != (ROW_NUMBER,):
-        return None
-    inner = expr_of(Symbol.placeholder(f"place of {order}"))
-    return Along(0, inner=inner, shift=(Growth(numbers.inner, ZERO_EXPR, ZERO_EXPR),))
-
-
 def _is_place_itself(shift: Shift) -> bool:
     """Nothing has been computed of the place: A and C would not agree about that."""
     if shift is None or len(shift) != 1 or not shift[0].least is shift[0].most is ZERO_EXPR:
@@ -158,11 +158,6 @@ def closed(claims: Iterable[Claim]) -> Claims:
             found.add(claim._replace(shift=None))
             found.add(claim._replace(shift=united(Growth(growth.step) for growth in claim.shift)))
     return frozenset(found)
-
-
-def at_equal_numbers(claims: Claims) -> Claims:
-    """The claims that stay when run B is not compared."""
-    return frozenset(c for c in claims if c == COUNTED or (isinstance(c, Along) and c.shift is None))
 
 
 def united(growths: Iterable[Growth]) -> Shift:

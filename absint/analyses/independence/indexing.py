@@ -6,19 +6,9 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Final
 
-from absint.analyses.independence.claims import (
-    NO_SHIFT,
-    ROW_NUMBER,
-    Along,
-    Growth,
-    Shift,
-    of_rows,
-    owned_by,
-    places_in_order,
-    united,
-)
+from absint.analyses.independence.claims import NO_SHIFT, ROW_NUMBER, Along, Growth, Shift, of_rows, owned_by, united
 from absint.analyses.independence.layout import first_alone
-from absint.analyses.independence.seen import Rule, Seen
+from absint.analyses.independence.seen import Found, Rule, Seen
 from absint.lattices.terms.expr import ONE_EXPR, ZERO_EXPR, Expr, expr_of
 from absint.lattices.terms.polynomials import nonneg
 
@@ -89,7 +79,7 @@ def scattered_elements(seen: Seen) -> Iterator[Along]:
         return
     numbered = any(c == Along(0, shift=(ROW_NUMBER,)) for c in seen.along(2))  # places, each put where its row is
     if numbered and seen.output().dims == (expr_of(seen.sizes.rows),):
-        yield from filter(None, map(places_in_order, seen.along(1)))
+        yield from (claim.places for claim in seen.along(1) if claim.places is not None)
 
 
 def _by_own_number(seen: Seen) -> Iterator[tuple[Along, Along]]:
@@ -178,11 +168,9 @@ def one_hot(seen: Seen) -> Iterator[Along]:
             yield from seen.pointwise(at + (at >= axis % (rank + 1)), [at, None, None])
 
 
-def compressed(seen: Seen) -> Iterator[Along]:
+def compressed(seen: Seen) -> Found:
     axis = seen.axis_of(0, seen.attribute("axis", -(1 << 40)))
-    for at in range(seen.rank(0) or 0) if axis is not None else ():
-        if at != axis:
-            yield from seen.pointwise(at, [at, None])
+    return () if axis is None else seen.each([axis])
 
 
 def nonzero(seen: Seen) -> Iterator[Along]:
@@ -203,6 +191,5 @@ INDEXING: Final[Mapping[str, Rule]] = {
     "Gather": gathered, "GatherElements": gathered_elements, "GatherND": gathered_nd, "RoiAlign": regions,
     "com.microsoft::GatherBlockQuantized": gathered_blocks, "com.microsoft::GatherND": gathered_nd,
     "ScatterElements": scattered_elements, "Scatter": scattered_elements, "ScatterND": scattered_nd,
-    "NonZero": nonzero, "OneHot": one_hot,
-    "Compress": compressed,
+    "NonZero": nonzero, "OneHot": one_hot, "Compress": compressed,
 }  # fmt: skip

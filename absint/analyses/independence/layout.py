@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final
 
 from absint.analyses.independence.claims import COUNTED, SHARED, Along, Growth, Shift, is_steady, united
-from absint.analyses.independence.seen import Rule, Seen, quotient
+from absint.analyses.independence.seen import Found, Rule, Seen, quotient
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import ONE_EXPR, ZERO_EXPR, Dim, Expr, const, expr_of, product
 from absint.lattices.terms.normal import sole_atom
@@ -313,16 +313,13 @@ def _is_new(axis: int, before: Shape) -> bool:
     return axis < 0 or before[axis] is ONE_EXPR
 
 
-def padded(seen: Seen) -> Iterator[Along]:
+def padded(seen: Seen) -> Found:
     rank = seen.rank(0)
     pads = seen.listed("pads") if seen.version < 11 else seen.elements(1)
     axes = seen.integers(3) if seen.has(3) else list(range(rank or 0))
     if rank is None or pads is None or axes is None or len(pads) != 2 * len(axes):
-        return
-    grown = {axis % rank for at, axis in enumerate(axes) if not pads[at] == 0 == pads[at + len(axes)]}
-    for axis in range(rank):
-        if axis not in grown:
-            yield from seen.pointwise(axis, [axis, None, None, None][: len(seen.inputs)])
+        return ()
+    return seen.each({axis % rank for at, axis in enumerate(axes) if not pads[at] == 0 == pads[at + len(axes)]})
 
 
 LAYOUT: Final[Mapping[str, Rule]] = {

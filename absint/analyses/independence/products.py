@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from absint.analyses.independence.claims import Along
-from absint.analyses.independence.seen import Rule, Seen
+from absint.analyses.independence.seen import Found, Rule, Seen
 
 
 def matmul(a: int = 0, b: int = 1) -> Rule:
@@ -70,10 +70,9 @@ def einsum(seen: Seen) -> Iterator[Along]:
             yield from seen.pointwise(axis, [term.index(letter) if letter in term else None for term in terms])
 
 
-def rows_times_weights(seen: Seen) -> Iterator[Along]:
-    """The last axis of the first input is multiplied with packed weights."""
-    for axis in range((seen.rank(0) or 0) - 1):
-        yield from seen.pointwise(axis, [axis, *_nowhere(seen)[1:]])
+def all_but_last(seen: Seen) -> Found:
+    """Rows of the first input are multiplied with packed weights, say, or features are picked."""
+    return seen.each([(seen.rank(0) or 0) - 1])
 
 
 PRODUCTS: Final[Mapping[str, Rule]] = {
@@ -82,5 +81,5 @@ PRODUCTS: Final[Mapping[str, Rule]] = {
     **dict.fromkeys((f"com.microsoft::MatMulInteger{name}" for name in ("16", "ToFloat")), matmul()),
     "com.microsoft::FusedMatMulActivation": matmul(), "com.microsoft::QGemm": matmul(0, 3), "Gemm": gemm,
     "com.microsoft::FusedGemm": gemm, "Einsum": einsum,
-    **dict.fromkeys((f"com.microsoft::MatMul{name}" for name in ("Bnb4", "FpQ4", "NBits")), rows_times_weights),
+    **dict.fromkeys((f"com.microsoft::MatMul{name}" for name in ("Bnb4", "FpQ4", "NBits")), all_but_last),
 }  # fmt: skip

@@ -247,6 +247,12 @@ class Seen:
                     shift = NO_SHIFT if all(map(is_steady, shifts)) else None
                 yield Along(axis, outer, inner, shift)
 
+    def each(self, axes: Collection[int | None], outputs: Iterable[int] = (0,)) -> dict[int, list[Along]]:
+        """All outputs have the axes of the first input; slices of all but `axes` are apart, other inputs whole."""
+        rank, others = self.rank(0) or 0, [None] * (len(self.inputs) - 1)
+        found = [c for axis in range(rank) if axis not in axes for c in self.pointwise(axis, [axis, *others])]
+        return dict.fromkeys(outputs, found)
+
     def led(self, axis: int, places: Places) -> Iterator[Along]:
         """As `pointwise`, where the first input has the rows: the output has its shape, whatever is broadcast to it."""
         layouts = {c[1:3] for c in self.along(0, places[0])}

@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final
 
-from absint.analyses.independence.axes import AXES, aligned, elementwise
+from absint.analyses.independence.axes import AXES, elementwise, from_axis
 from absint.analyses.independence.claims import NO_SHIFT, Along
 from absint.analyses.independence.indexing import INDEXING
 from absint.analyses.independence.layout import LAYOUT
-from absint.analyses.independence.products import PRODUCTS
+from absint.analyses.independence.products import PRODUCTS, all_but_last
 from absint.analyses.independence.seen import Found, Rule, Seen
 from absint.analyses.independence.sequences import SEQUENCES
 from absint.program.nodes import Operation
@@ -76,10 +76,6 @@ def is_random(seen: Seen) -> bool:
     return seen.operation.op_type in RANDOM
 
 
-def _aligned(seen: Seen) -> Found:
-    return elementwise(seen) if seen.version >= 7 else {}
-
-
 @lru_cache(maxsize=1 << 8)
 def _batched(text: str) -> Rule:
     """The rule of a text; nothing is claimed of a node with more inputs than it lists."""
@@ -106,10 +102,6 @@ def _typed(seen: Seen) -> Found:
     return [c if c.is_free else c._replace(shift=None) for c in found]
 
 
-def _chosen_features(seen: Seen) -> Found:
-    return [c for at in range((seen.rank(0) or 1) - 1) for c in seen.pointwise(at, [at, None])]
-
-
 def _normal_strings(seen: Seen) -> Found:
     """Stop words are left out of the last axis."""
     return elementwise(seen) if seen.rank(0) and not seen.operation.attributes.get("stopwords") else ()
@@ -119,11 +111,6 @@ def _grid(seen: Seen) -> Found:
     """The sizes of the second input are known from the output."""
     kept = [(c, seen.is_kept(list(seen.output())[1:], c)) for c in seen.along(0, 0) if seen.output().rank]
     return [c._replace(shift=NO_SHIFT if known and c.is_free else None) for c, known in kept if known is not False]
-
-
-def _dropout(seen: Seen) -> Found:
-    found = [c for at in range(seen.rank(0) or 0) for c in seen.pointwise(at, [at, None, None][: len(seen.inputs)])]
-    return {0: found, 1: found}
 
 
 def _recurrent(cells: int) -> Rule:
@@ -140,9 +127,7 @@ def _recurrent(cells: int) -> Rule:
 
 def _reversed(seen: Seen) -> Found:
     batch, time = seen.attribute("batch_axis", 1), seen.attribute("time_axis", 0)
-    rank = seen.rank(0) or 0
-    found = [c for at in range(rank) if at not in (batch, time) for c in seen.pointwise(at, [at, None])]
-    return [*found, *seen.pointwise(batch, [batch, 0])]
+    return [*seen.each([batch, time])[0], *seen.pointwise(batch, [batch, 0])]
 
 
 def _attention(seen: Seen) -> Found:
@@ -157,11 +142,6 @@ def _attention(seen: Seen) -> Found:
 def _rotary(seen: Seen) -> Found:
     places = [0, None, None, 0] if seen.has(3) else [0, 0, 0]
     return seen.led(0, places[: len(seen.inputs)])
-
-
-def _skip_norm(seen: Seen) -> Found:
-    found = [c for at in range((seen.rank(0) or 0) - 1) for c in seen.led(at, aligned(seen, at, seen.rank(0)))]
-    return {0: found, 3: found}
 
 
 def _learnt(seen: Seen) -> Found:
@@ -185,15 +165,16 @@ def _loss(seen: Seen) -> Found:
 
 
 RULES: Final[Mapping[str, Rule]] = {
-    **dict.fromkeys(ELEMENTWISE, elementwise), **dict.fromkeys(_OLD_FORMS, _aligned), **AXES, **INDEXING, **LAYOUT,
-    **PRODUCTS, **SEQUENCES, **{name: _batched(text) for name, text in BATCHED.items()},
+    **dict.fromkeys(ELEMENTWISE, elementwise),
+    **dict.fromkeys(_OLD_FORMS, lambda seen: elementwise(seen) if seen.version >= 7 else {}),
+    **AXES, **INDEXING, **LAYOUT, **PRODUCTS, **SEQUENCES, **{name: _batched(text) for name, text in BATCHED.items()},
     **{f"ai.onnx.ml::{name}": _learnt for name in _LEARNT}, "AffineGrid": _grid, "Attention": _attention,
-    "CastLike": _typed, "Dropout": _dropout, "GRU": _recurrent(1), "LSTM": _recurrent(2),
+    "CastLike": _typed, "Dropout": lambda seen: seen.each([], (0, 1)), "GRU": _recurrent(1), "LSTM": _recurrent(2),
     "NegativeLogLikelihoodLoss": _loss, "RNN": _recurrent(1), "ReverseSequence": _reversed, "RotaryEmbedding": _rotary,
     "SoftmaxCrossEntropyLoss": _loss, "StringNormalizer": _normal_strings, "TfIdfVectorizer": _learnt,
-    "ai.onnx.ml::ArrayFeatureExtractor": _chosen_features, "ai.onnx.ml::FeatureVectorizer": _side_by_side,
-    "ai.onnx.ml::ZipMap": _learnt, "com.microsoft::SkipLayerNormalization": _skip_norm,
-    "com.microsoft::SkipSimplifiedLayerNormalization": _skip_norm,
+    "ai.onnx.ml::ArrayFeatureExtractor": all_but_last, "ai.onnx.ml::FeatureVectorizer": _side_by_side,
+    "ai.onnx.ml::ZipMap": _learnt, "com.microsoft::SkipLayerNormalization": from_axis(0, 3),
+    "com.microsoft::SkipSimplifiedLayerNormalization": from_axis(0, 3),
 }  # fmt: skip
 """By operator, with its domain unless it is ai.onnx."""
 
