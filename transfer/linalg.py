@@ -11,14 +11,8 @@ from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.starred import last_dims, spliced, with_size, without
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim
 from absint.lattices.value import Tensor
-from absint.transfer.conditions import (
-    documents_exclude,
-    not_empty,
-    one_value,
-    require_one_value,
-    require_one_way,
-    same_dims,
-)
+from absint.transfer import conditions
+from absint.transfer.conditions import one_value, require_one_way, same_dims
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
 from absint.transfer.semantics import EITHER, ONNX
@@ -58,7 +52,7 @@ def qlinear_matmul(op: Op) -> Tensor:
 
 def _require_parameters(op: Op, b: Shape, of_tensors: Sequence[str], of_columns: Sequence[str]) -> None:
     """The documents allow parameters of rows too, and do not say what they broadcast to."""
-    require_one_value(op, *of_tensors, by="undocumented")
+    conditions.require_one_value(op, *of_tensors, by="undocumented")
     for name in filter(op.has, of_columns):
         shape = op.tensor(name).shape
         fits = one_value(shape, *_columns(shape, b))
@@ -112,7 +106,7 @@ def _matrix(op: Op, shape: Shape, name: str, transposed: bool) -> tuple[Dim, Dim
         return UNKNOWN_SIZE, UNKNOWN_SIZE
     dims = shape.dims
     if len(dims) == 1 and name == "A":
-        documents_exclude(op, "A must be a matrix, found a vector")  # onnxruntime takes it as one row
+        conditions.documents_exclude(op, "A must be a matrix, found a vector")  # onnxruntime takes it as one row
         dims = (Dim(1), dims[0])
     elif len(dims) != 2:
         op.reject(f"{name} must have rank 2, found shape {shape}")
@@ -197,7 +191,7 @@ def einsum(op: Op) -> Tensor:
     if any(t.shape.is_top for t in tensors):
         op.may_fail("subscripts and dims of the inputs must agree")
     shapes = [t.shape for t in tensors]
-    not_empty(op, "onnxruntime may fail on an empty input", *shapes)
+    conditions.not_empty(op, "onnxruntime may fail on an empty input", *shapes)
     widths = {len(s) - len(term) for term, s in zip(terms, shapes, strict=True) if ELLIPSIS in term and not s.is_top}
     op.may_fail("onnxruntime needs an ellipsis to stand for as many axes in each input", unless=len(widths) <= 1)
     sizes = _label_sizes(op, terms, shapes)

@@ -12,19 +12,8 @@ from operator import and_, or_
 from typing import Final, cast
 
 from absint.lattices.limits import on_time
-from absint.lattices.logic.relation import (
-    FALSE,
-    NO,
-    TRUE,
-    UNKNOWN,
-    UNKNOWN_RELATION,
-    YES,
-    Comparison,
-    Relation,
-    Truth,
-    intervals_of,
-    negation,
-)
+from absint.lattices.logic.formula import FALSE, NO, TRUE, UNKNOWN, UNKNOWN_RELATION, YES, Comparison, Relation, Truth
+from absint.lattices.logic.relation import intervals_of
 from absint.lattices.logic.solving import Order, congruence_of, originals, positive_factors, solve
 from absint.lattices.terms.expr import Atom, Dim, Expr, Symbol, add, const, constant_divisor, expr_of, mul, sub
 from absint.lattices.terms.interval import ANY, EMPTY, Congruence, Interval
@@ -226,7 +215,7 @@ class Facts:
             return UNKNOWN
         if relation in self.relations:
             return YES
-        if negation(relation) in self.relations:
+        if relation.negated in self.relations:
             return NO
         if relation.op == "and":
             return reduce(and_, map(self.decide, relation.parts), YES)

@@ -17,23 +17,12 @@ from functools import lru_cache
 from math import gcd, inf, isfinite, isinf, isnan, nan
 from typing import Final, cast
 
+from absint.lattices.terms import ieee
 from absint.lattices.terms.atoms import Atom, Operand, Values, operands_first, postorder, short_key
 from absint.lattices.terms.dim import Condition, Dim, float_text
 from absint.lattices.terms.evaluation import UndefinedError
 from absint.lattices.terms.expr import Expr, const, sole_atom
-from absint.lattices.terms.ieee import (
-    ANYTHING,
-    BINARY,
-    DIGITS,
-    UNARY,
-    Format,
-    Span,
-    binary_span,
-    of_ratio,
-    order,
-    rounded,
-    unary_span,
-)
+from absint.lattices.terms.ieee import ANYTHING, BINARY, DIGITS, UNARY, Format, Span, of_ratio, order, rounded
 from absint.lattices.terms.intern import InternTable
 from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.polynomials import exact_quotient
@@ -240,7 +229,7 @@ def unary(op: str, a: Float | None) -> Float | None:
         return a
     if op == "neg" and a.op == "neg":
         return a.floats[0]
-    return _float(op, a.format, (a,), unary_span(a.format, op, a.span))
+    return _float(op, a.format, (a,), ieee.unary_span(a.format, op, a.span))
 
 
 def binary(op: str, a: Float | None, b: Float | None) -> Float | None:
@@ -268,7 +257,7 @@ def binary(op: str, a: Float | None, b: Float | None) -> Float | None:
                 return a
             if above.span.hi < below.span.lo:
                 return b
-    span = binary_span(form, op, a.span, b.span)
+    span = ieee.binary_span(form, op, a.span, b.span)
     if op == "/" and b.span.has(0) and not signs_zero(b):
         span = ANYTHING
     return _float(op, form, (a, b), span)

@@ -11,24 +11,12 @@ a kind, a meaning, and where in the record its value stands (the attribute of th
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from operator import attrgetter, itemgetter
 from types import UnionType
-from typing import (
-    Any,
-    Final,
-    Generic,
-    Literal,
-    TypeVar,
-    Union,
-    cast,
-    get_args,
-    get_origin,
-    get_type_hints,
-    is_typeddict,
-    overload,
-)
+from typing import Any, Final, Generic, Literal, TypeVar, Union, cast, get_args, get_origin, overload
 
 from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import Dim
@@ -277,7 +265,7 @@ def keys_of(record: type[Any], **says: str) -> tuple[Key[Any], ...]:
 
     Raises NameError where a type is imported for type checkers alone.
     """
-    hints, of = get_type_hints(record), itemgetter if is_typeddict(record) else attrgetter
+    hints, of = typing.get_type_hints(record), itemgetter if typing.is_typeddict(record) else attrgetter
     names = getattr(record, "__match_args__", hints)
     return tuple(Key(name, kind_of(hints[name]), says.get(name, ""), of(name)) for name in names)
 

@@ -16,21 +16,12 @@ from typing import Final, NamedTuple, cast
 from absint.lattices.logic import relation as rel
 from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import Expr, const, polynomial
+from absint.lattices.text import tokens
 from absint.lattices.text.functions import FUNCTIONS, Literal, Ratio
 from absint.lattices.text.nearest import nearest, suggestion
 from absint.lattices.text.operations import Operations
 from absint.lattices.text.syntax import CLOSING, INFIX, Bracket, Infix, Item, Name, Names, Power, Set, Sum, Value
-from absint.lattices.text.tokens import (
-    MAX_DIGITS,
-    RESERVED,
-    TextError,
-    Token,
-    check_length,
-    integer,
-    shown,
-    token_at,
-    unquote,
-)
+from absint.lattices.text.tokens import MAX_DIGITS, RESERVED, TextError, Token, integer, shown, unquote
 
 MIN_SHARED: Final = 512
 """Shorter texts are parsed as they stand."""
@@ -75,7 +66,7 @@ class Parser(Operations):
         return self._condition(self._run())
 
     def _run(self) -> Item:
-        check_length(self.text)
+        tokens.check_length(self.text)
         token, wants_operand = None, True
         try:
             while token is None or token.kind != "end":
@@ -94,7 +85,7 @@ class Parser(Operations):
     # Tokens; each method returns True if an operand comes next
 
     def _next(self, wants_operand: bool) -> Token:
-        return token_at(self.text, self.at)
+        return tokens.token_at(self.text, self.at)
 
     def _operand(self, token: Token) -> bool:
         top = self.stack[-1] if self.stack else None

@@ -8,24 +8,12 @@ from typing import Final, cast
 from absint.lattices.logic import relation as rel
 from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import Dim, Expr, Symbol, add, const, expr_of, mul
+from absint.lattices.text import syntax
 from absint.lattices.text.functions import FUNCTIONS, Literal, Ratio
 from absint.lattices.text.nearest import bounded
 from absint.lattices.text.operations import TRUTHS
 from absint.lattices.text.parser import Parser
-from absint.lattices.text.syntax import (
-    Bracket,
-    Dims,
-    Infix,
-    Item,
-    Name,
-    Names,
-    References,
-    Set,
-    UndecidedError,
-    UnknownRankError,
-    UnresolvedError,
-    terms,
-)
+from absint.lattices.text.syntax import Bracket, Dims, Infix, Item, Name, Names, Set, UndecidedError, terms
 from absint.lattices.text.tokens import TextError, Token, after_space, unquote
 from absint.lattices.text.value_names import ValueNames
 
@@ -38,7 +26,7 @@ class ReferenceParser(Parser):
 
     functions = (*FUNCTIONS, *_FUNCTIONS)
 
-    def __init__(self, text: str, names: Names, references: References, relation: bool) -> None:
+    def __init__(self, text: str, names: Names, references: syntax.References, relation: bool) -> None:
         super().__init__(text, names, relation, total=True)
         self.references = references
         self.values = ValueNames(text, names, references)
@@ -136,9 +124,9 @@ class ReferenceParser(Parser):
             raise self.values.missing(name, at)
         try:
             return Dims(tuple(self.references.shape(name)), name)
-        except UnknownRankError as problem:
+        except syntax.UnknownRankError as problem:
             return problem.dims
-        except UnresolvedError as problem:
+        except syntax.UnresolvedError as problem:
             raise self._error(at, str(problem)) from None
 
     def _axis(self, shape: Dims, at: int, index: Expr, index_at: int) -> Expr:

@@ -13,22 +13,9 @@ from typing import Final, cast
 
 from absint.lattices.limits import on_time
 from absint.lattices.logic.facts import Facts
+from absint.lattices.logic.formula import FALSE, NO, TRUE, UNKNOWN_RELATION, YES, Comparison, Relation
 from absint.lattices.logic.piecewise import cases, choices, restrict
-from absint.lattices.logic.relation import (
-    FALSE,
-    NO,
-    TRUE,
-    UNKNOWN_RELATION,
-    YES,
-    Comparison,
-    Relation,
-    conjunction,
-    disjunction,
-    eq,
-    ge,
-    is_plain,
-    negation,
-)
+from absint.lattices.logic.relation import conjunction, disjunction, eq, ge, is_plain
 from absint.lattices.terms.expr import Atom, Dim, Expr, Symbol, expr_of, postorder
 from absint.lattices.terms.normal import Substitution, broadcast, maximum, minimum
 from absint.solver.constraints import Constraint
@@ -96,7 +83,7 @@ def _apart(clause: Relation) -> list[Relation] | None:
         return None
     condition, then, otherwise = _choice(atom)
     return [
-        disjunction(negation(condition), clause.rebuild(Substitution({atom: then}).values(clause))),
+        disjunction(~condition, clause.rebuild(Substitution({atom: then}).values(clause))),
         disjunction(condition, clause.rebuild(Substitution({atom: otherwise}).values(clause))),
     ]
 
@@ -222,7 +209,7 @@ def _decided(relation: Relation, facts: Facts) -> Relation:
     for condition in cases(relation):
         truth = facts.decide(condition)
         if truth in (YES, NO):
-            chosen = condition if truth is YES else negation(condition)
+            chosen = condition if truth is YES else ~condition
             relation = _restricted(relation, chosen)
     if relation.op == "and":
         return conjunction(*(_decided(part, facts) for part in relation.parts))
@@ -237,7 +224,7 @@ def _beside(part: Relation, parts: Sequence[Relation], facts: Facts) -> Relation
     """An alternative simplified under the negation of the plain ones beside it."""
     if is_plain(part):
         return part
-    others = [negation(p) for p in parts if p is not part and is_plain(p) and not p.symbols.isdisjoint(part.symbols)]
+    others = [~p for p in parts if p is not part and is_plain(p) and not p.symbols.isdisjoint(part.symbols)]
     if not others:
         return part
     if choices(part):

@@ -12,22 +12,9 @@ from absint.lattices.contents import OPAQUE, Element, join_elements
 from absint.lattices.dtype import DType
 from absint.lattices.logic import relation as rel
 from absint.lattices.logic.facts import Facts
+from absint.lattices.logic.formula import FALSE, NO, TRUE, UNKNOWN_RELATION, YES, Comparison as Compared, Relation
 from absint.lattices.logic.piecewise import cases, excludes, is_defined, restrict, settled
-from absint.lattices.logic.relation import (
-    FALSE,
-    NO,
-    TRUE,
-    UNKNOWN_RELATION,
-    YES,
-    Comparison as Compared,
-    Relation,
-    eq,
-    ge,
-    ite,
-    le,
-    ne,
-    negation,
-)
+from absint.lattices.logic.relation import eq, ge, ite, le, ne
 from absint.lattices.terms.expr import ZERO_EXPR, Dim, Expr, expr_of
 from absint.lattices.terms.floats import Float
 from absint.lattices.terms.intern import remembered
@@ -46,7 +33,7 @@ def choose(facts: Facts, condition: Relation, a: Dim, b: Dim) -> Dim:
         return a
     if truth is NO:
         return b
-    otherwise = negation(condition)
+    otherwise = ~condition
     here, there = restrict(a, condition), restrict(b, otherwise)
     if isinstance(here, Expr) and isinstance(there, Expr):
         for either, other, where in ((b, here, condition), (a, there, otherwise)):
@@ -82,8 +69,8 @@ def holds(facts: Facts, relation: Relation) -> bool:
     """The facts show the relation, or it holds on both sides of a choice that it contains."""
     if facts.decide(relation) is YES:
         return True
-    fails = negation(relation)
-    return any(excludes(c, fails) and excludes(negation(c), fails) for c in cases(relation))
+    fails = ~relation
+    return any(excludes(c, fails) and excludes(~c, fails) for c in cases(relation))
 
 
 def is_positive(op: Op, dim: Dim) -> bool:

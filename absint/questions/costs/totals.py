@@ -14,20 +14,8 @@ from typing import Final, NamedTuple
 from absint.analyses.liveness import Region, Regions
 from absint.errors import UsageError
 from absint.lattices.logic.relation import Relation, ge, ite
-from absint.lattices.terms.expr import (
-    ONE_EXPR,
-    UNKNOWN_DIM,
-    ZERO_EXPR,
-    Dim,
-    Expr,
-    Monomial,
-    Symbol,
-    const,
-    expr_of,
-    mul,
-    product,
-    sub,
-)
+from absint.lattices.terms.atoms import Monomial, Symbol
+from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_DIM, ZERO_EXPR, Dim, Expr, const, expr_of, mul, product, sub
 from absint.lattices.terms.normal import exact_quotient, floordiv, maximum, substitute
 from absint.lattices.terms.polynomials import nonneg
 from absint.questions.costs.bindings import Environment, symbols_of

@@ -18,18 +18,8 @@ from absint.lattices.text.sheets import Line, Part, Sheet, Table, defined, liste
 from absint.program.limits import LIMITED
 from absint.questions.sizes.neighbours import NEIGHBOURS, Nearest
 from absint.solution.naming import failures_by_reason, reason, runs_alone, stated
-from absint.solver.constraints import (
-    DOUBT,
-    OPEN,
-    ORIGIN,
-    PLACE,
-    PREMISE,
-    REASON,
-    Constraint,
-    Origin,
-    PossibleFailure,
-    by_kind,
-)
+from absint.solver import constraints
+from absint.solver.constraints import Constraint, Origin, PossibleFailure, by_kind
 
 
 class Outcome(Enum):
@@ -272,17 +262,19 @@ def _head(found: Check | RangeCheck, model: str) -> Head:
 
 
 FAILURE: Final = Object[Failure](
-    *ORIGIN,
-    REASON,
+    *constraints.ORIGIN,
+    constraints.REASON,
     Key("requirement", str, "the relation that is broken; empty if none states it", lambda found: found.relation),
     name="failure",
 )
 _OUTCOME: Final = Key[Check | RangeCheck]("outcome", one_of(Outcome), "`legal`: no requirement is broken")
-_DOUBTS: Final = Key[Check | RangeCheck]("doubts", many(DOUBT), "nodes that may fail", lambda c: c.possible_failures)
+_DOUBTS: Final = Key[Check | RangeCheck](
+    "doubts", many(constraints.DOUBT), "nodes that may fail", lambda found: found.possible_failures
+)
 
 
 _BY: Final = Key[Discharged]("by", str, "the analyses that show it")
-_DISCHARGED: Final = Object[Discharged](PLACE.spread(attrgetter("failure")), _BY)
+_DISCHARGED: Final = Object[Discharged](constraints.PLACE.spread(attrgetter("failure")), _BY)
 CHECK: Final = Document[Check](
     "check",
     2,
@@ -297,7 +289,7 @@ CHECK: Final = Document[Check](
         "nodes that do not fail, as an analysis that was given to `absint.analyze` shows; left out without one",
         when=lambda found: found.discharged,
     ),
-    Key("premises", many(PREMISE), "numeric premises that these sizes break"),
+    Key("premises", many(constraints.PREMISE), "numeric premises that these sizes break"),
     Key("nearest", maybe(NEIGHBOURS), "null unless it fails"),
     Key(
         "shapes",
@@ -314,9 +306,9 @@ CHECK_RANGE: Final = Document[RangeCheck](
     _OUTCOME,
     Key("sizes", maybe(SIZES), "where it fails"),
     Key("failure", maybe(FAILURE), "null unless it fails"),
-    Key("open", many(OPEN), "requirements that depend on data"),
+    Key("open", many(constraints.OPEN), "requirements that depend on data"),
     _DOUBTS,
-    Key("premises", many(PREMISE), "numeric premises that some size may break"),
+    Key("premises", many(constraints.PREMISE), "numeric premises that some size may break"),
     Key("reason", str, "why it is not decided"),
     head_of=lambda found: _head(found, ""),
 )
