@@ -15,23 +15,11 @@ from functools import lru_cache
 from math import gcd
 from typing import Final, cast
 
+from absint.lattices.terms import expr
 from absint.lattices.terms.atoms import Atom, Monomial, atom, divided
 from absint.lattices.terms.dim import Dim
 from absint.lattices.terms.evaluation import rounded_to_zero, states
-from absint.lattices.terms.expr import (
-    UNKNOWN_DIM,
-    Expr,
-    Unknown,
-    add,
-    as_dim,
-    const,
-    constant_divisor,
-    expr_of,
-    mul,
-    polynomial,
-    sole_atom,
-    sub,
-)
+from absint.lattices.terms.expr import UNKNOWN_DIM, Expr, Unknown, add, as_dim, const, expr_of, mul, polynomial, sub
 from absint.lattices.terms.extremes import maximum
 from absint.lattices.terms.interval import ZERO, Interval
 from absint.lattices.terms.polynomials import exact_quotient, nonneg, reduced
@@ -162,7 +150,7 @@ _MAX_NESTED: Final = 1 << 63
 @states("(x // y) // z -> x // (y * z)", when="z >= 0")
 def _nested_symbolic(a: Expr, b: Expr) -> Dim | None:
     """z is a natural number, so at least 1 where the quotient is defined."""
-    only = sole_atom(a)
+    only = expr.sole_atom(a)
     if only is None or only.op != "floordiv" or b.bounds.lo is None or b.bounds.lo < 0:
         return None
     x, y = cast(tuple[Expr, Expr], only.args)
@@ -184,7 +172,9 @@ def _settled_by_content(a: Expr, b: Expr) -> Dim | None:
 
 def _single_quotient(a: Expr) -> tuple[tuple[Expr, Expr], int, Dim] | None:
     """a as sign * (x // k) + rest with a constant k >= 1, where exactly one such term exists."""
-    hits = [(mono, coef) for mono, coef in a.terms if len(mono) == 1 and coef in (1, -1) and constant_divisor(mono[0])]
+    hits = [
+        (mono, coef) for mono, coef in a.terms if len(mono) == 1 and coef in (1, -1) and expr.constant_divisor(mono[0])
+    ]
     if len(hits) != 1:
         return None
     mono, coef = hits[0]
@@ -228,7 +218,7 @@ def _floordiv_cancel(a: Expr, b: Expr) -> Dim | None:
 
 @states("divided(a, m, n) // m -> divided(a, m, n + 1)", when="m >= 2 and n >= 0")
 def _once_more(a: Expr, b: Expr) -> Dim | None:
-    only = sole_atom(a)
+    only = expr.sole_atom(a)
     if only is None or only.op != "divided" or only.args[1] is not b:
         return None
     whole, _, times = cast(tuple[Expr, Expr, Expr], only.args)
@@ -344,7 +334,7 @@ TRUNCDIV_RULES: Final[tuple[Rule, ...]] = (
 
 def further_divisor(a: Atom, quotient: Atom) -> int | None:
     """m where the quotient is a // m for a constant m >= 2."""
-    divisor, inner = constant_divisor(quotient), constant_divisor(a)
+    divisor, inner = expr.constant_divisor(quotient), expr.constant_divisor(a)
     if divisor < 2:
         return None
     over = quotient.args[0]

@@ -22,17 +22,9 @@ from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.formula import intervals_of, is_plain
 from absint.lattices.logic.relation import FALSE, TRUE, YES, Relation, conjunction, disjunction, negation, truth
 from absint.lattices.terms.expr import Symbol
+from absint.solver.contracts import simplification
 from absint.solver.contracts.premises import Premises, Samples, near
-from absint.solver.contracts.simplification import (
-    SIMPLE,
-    Stated,
-    alternatives,
-    clauses_of,
-    conjuncts,
-    has_choices,
-    simplified,
-    weight,
-)
+from absint.solver.contracts.simplification import SIMPLE, Stated, alternatives, conjuncts, simplified, weight
 from absint.solver.contracts.summaries import forms
 from absint.solver.prove import Prover, in_multiples
 from absint.solver.smtlib import query
@@ -218,14 +210,14 @@ class _Work:
         """Clauses that contain choices, split into cases where that reads better."""
         pieces_and_others = dict(clauses)
         for clause, because in clauses.items():
-            if has_choices(clause) and clause in pieces_and_others:
+            if simplification.has_choices(clause) and clause in pieces_and_others:
                 del pieces_and_others[clause]
                 for piece in self._cases(clause, list(pieces_and_others)):
                     pieces_and_others.setdefault(piece, {}).update(because)
         return pieces_and_others
 
     def _cases(self, clause: Relation, others: Sequence[Relation]) -> list[Relation]:
-        pieces = None if clause in self._whole else clauses_of(clause)
+        pieces = None if clause in self._whole else simplification.clauses_of(clause)
         if pieces is None:
             self._whole.add(clause)
             return [clause]

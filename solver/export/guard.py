@@ -9,17 +9,9 @@ from absint.lattices.shape_choice import ShapeChoice
 from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.text.escapes import plain
 from absint.solver.constraints import Constraint, ConstraintSet
+from absint.solver.export import python_text
 from absint.solver.export.python_source import Source
-from absint.solver.export.python_text import (
-    check_name,
-    docstring,
-    excerpt,
-    local_names,
-    module_source,
-    sizes_doc,
-    sizes_lines,
-    symbol_ranges,
-)
+from absint.solver.export.python_text import check_name, docstring, excerpt, local_names, sizes_doc, sizes_lines
 
 _VIOLATED = """
 def _violated(clause, why, sizes):
@@ -54,14 +46,14 @@ def to_python(constraints: ConstraintSet, name: str = "check", elements: Sequenc
         if formula is not TRUE and formula is not UNKNOWN_RELATION:
             needed = [names[element] for element in elements if element in formula.free_symbols]
             body += _clause(source, formula, imposed, needed)
-    ranges = symbol_ranges(parameters, (s for formula in constraints.distinct for s in formula.symbols))
+    ranges = python_text.symbol_ranges(parameters, (s for formula in constraints.distinct for s in formula.symbols))
     lines = [
         f"def {name}(sizes: Mapping[str, int] = {{}}, /, **named: int) -> None:",
         *docstring(_doc(name, names, constraints, premises, elements)),
         *sizes_lines(names, ranges, elements),
         *(f"    {line}" for line in body),
     ]
-    return module_source([_VIOLATED] if body else [], source, lines)
+    return python_text.module_source([_VIOLATED] if body else [], source, lines)
 
 
 def _clause(source: Source, formula: Relation, imposed: Sequence[Constraint], needed: Sequence[str]) -> list[str]:
@@ -159,7 +151,7 @@ def shapes_function(
     names = local_names(symbols)
     known = set(symbols)
     decided = [part for part in parts if part.free_symbols <= known]
-    ranges = symbol_ranges(symbols, (s for part in decided for s in part.symbols))
+    ranges = python_text.symbol_ranges(symbols, (s for part in decided for s in part.symbols))
     source = Source(names)
     body = ["_shapes = {}"]
     for output, shape in outputs.items():
@@ -170,7 +162,7 @@ def shapes_function(
         *sizes_lines(names, ranges, elements),
         *(f"    {line}" for line in [*body, "return _shapes"]),
     ]
-    return module_source([_DIM], source, lines)
+    return python_text.module_source([_DIM], source, lines)
 
 
 def _cases(shape: Sizes) -> list[tuple[Relation, Sequence[Dim]]]:

@@ -16,32 +16,14 @@ from absint.lattices.contents import OPAQUE, Element
 from absint.lattices.dtype import INTEGER_RANGES, MANTISSA_BITS, DType
 from absint.lattices.logic import relation as rel
 from absint.lattices.logic.relation import FALSE, TRUE, YES
+from absint.lattices.terms import normal
 from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_DIM, ZERO_EXPR, Dim, Expr, Unknown, const
 from absint.lattices.terms.floats import Float
 from absint.lattices.terms.ieee import BINARY, UNARY
 from absint.lattices.terms.interval import Interval
-from absint.lattices.terms.normal import (
-    Real,
-    exact_quotient,
-    floordiv,
-    fmod as fmod_dim,
-    maximum as max_dim,
-    minimum as min_dim,
-    mod as mod_dim,
-    truncdiv,
-)
-from absint.transfer.elements.premises import (
-    computed,
-    exact,
-    fit,
-    in_double,
-    in_order,
-    integer,
-    moderate,
-    power_of_two,
-    representable,
-    sees_integers,
-)
+from absint.lattices.terms.normal import Real, exact_quotient, floordiv, truncdiv
+from absint.transfer.elements import premises
+from absint.transfer.elements.premises import computed, exact, fit, in_order, integer, moderate, sees_integers
 from absint.transfer.elements.rounded import rounded
 from absint.transfer.op import Op
 
@@ -118,7 +100,7 @@ def mul(op: Op, dtype: DType, a: Element, b: Element) -> Element:
     num, den = a.num * b.num, a.den * b.den
     if a.is_dyadic and b.is_dyadic:
         return exact(op, dtype, num, den, a, b)
-    scales = power_of_two(a.fraction) or power_of_two(b.fraction)
+    scales = premises.power_of_two(a.fraction) or premises.power_of_two(b.fraction)
     return moderate(Real.of(num, den)) if scales or num is ZERO_EXPR else OPAQUE
 
 
@@ -137,7 +119,7 @@ def div(op: Op, dtype: DType, a: Element, b: Element) -> Element:
     if a.fraction is not None:
         return computed(dtype, BINARY["/"], a.fraction, divisor)
     value = Real.of(a.num * divisor.denominator, a.den * divisor.numerator)
-    if value is None or (not a.is_dyadic and not power_of_two(divisor)):
+    if value is None or (not a.is_dyadic and not premises.power_of_two(divisor)):
         return OPAQUE
     if value.is_dyadic:
         return exact(op, dtype, value.num, value.den, a)
@@ -157,20 +139,20 @@ def _symbolic_quotient(op: Op, dtype: DType, a: Real, b: Real) -> Element:
 
 def mod(op: Op, dtype: DType, a: Element, b: Element) -> Element:
     """a modulo b with the sign of b, integers only (the caller requires a nonzero divisor)."""
-    return mod_dim(integer(a), integer(b)) if dtype.is_integer else OPAQUE
+    return normal.mod(integer(a), integer(b)) if dtype.is_integer else OPAQUE
 
 
 def fmod(op: Op, dtype: DType, a: Element, b: Element) -> Element:
     """a modulo b with the sign of a, as in C; exact on floats. onnxruntime computes it in double for integers."""
     if dtype.is_integer:
         x, y = integer(a), integer(b)
-        return fmod_dim(x, y) if in_double(op, x) and in_double(op, y) else UNKNOWN_DIM
+        return normal.fmod(x, y) if premises.in_double(op, x) and premises.in_double(op, y) else UNKNOWN_DIM
     if not (dtype.is_float and isinstance(a, Real) and isinstance(b, Real) and a.is_dyadic and b.is_dyadic):
         return OPAQUE
     if op.decide(rel.ne(b.num, 0)) is not YES:
         return OPAQUE
     num_a, num_b, den = common(a, b)
-    return Real.of(fmod_dim(num_a, num_b), den) or OPAQUE
+    return Real.of(normal.fmod(num_a, num_b), den) or OPAQUE
 
 
 _MAX_POWER: Final = 8
@@ -191,7 +173,7 @@ def power(op: Op, dtype: DType, a: Element, b: Element) -> Element:
         return OPAQUE
     for _ in range(int(exponent)):
         value = value * a
-    return fit(op, dtype, value) if in_double(op, value) else UNKNOWN_DIM
+    return fit(op, dtype, value) if premises.in_double(op, value) else UNKNOWN_DIM
 
 
 def _float_power(op: Op, dtype: DType, a: Real | Float, exponent: Fraction) -> Element:
@@ -208,7 +190,7 @@ def _float_power(op: Op, dtype: DType, a: Real | Float, exponent: Fraction) -> E
     if value is None or steps.denominator != 1 or steps > _MAX_STEPS or (base == 0 and exponent < 0):
         return OPAQUE
     value = value ** (int(steps) if exponent >= 0 else -int(steps))
-    return Real.constant(value) if representable(dtype, value) else OPAQUE
+    return Real.constant(value) if premises.representable(dtype, value) else OPAQUE
 
 
 def _root(value: Fraction) -> Fraction | None:
@@ -247,7 +229,7 @@ def neg(op: Op, dtype: DType, a: Element) -> Element:
 @rounded("abs")
 def absolute(op: Op, dtype: DType, a: Element) -> Element:
     """|a|."""
-    return _extreme(dtype, max_dim, a, neg(op, dtype, a)) if _signed(dtype) else a
+    return _extreme(dtype, normal.maximum, a, neg(op, dtype, a)) if _signed(dtype) else a
 
 
 def _signed(dtype: DType) -> bool:
@@ -291,7 +273,7 @@ def _nearest(a: Real) -> Dim:
         return a.num
     doubled = 2 * a.num + a.den
     up = floordiv(doubled, 2 * a.den)
-    tie = rel.eq(mod_dim(doubled, 2 * a.den), 0) & rel.eq(mod_dim(up, 2), 1)
+    tie = rel.eq(normal.mod(doubled, 2 * a.den), 0) & rel.eq(normal.mod(up, 2), 1)
     return rel.ite(tie, up - 1, up)
 
 
@@ -309,7 +291,7 @@ def sqrt(op: Op, dtype: DType, a: Element) -> Element:
         return OPAQUE
     if dtype is DType.FLOAT16:
         root = _root(value)
-        return Real.constant(root) if root is not None and representable(dtype, root) else OPAQUE
+        return Real.constant(root) if root is not None and premises.representable(dtype, root) else OPAQUE
     return computed(dtype, UNARY["sqrt"], value)
 
 
@@ -324,13 +306,13 @@ def reciprocal(op: Op, dtype: DType, a: Element) -> Element:
 @rounded("max")
 def maximum(op: Op, dtype: DType, a: Element, b: Element) -> Element:
     """The larger of the two, as onnxruntime finds it."""
-    return _ordered(op, dtype, max_dim, a, b)
+    return _ordered(op, dtype, normal.maximum, a, b)
 
 
 @rounded("min")
 def minimum(op: Op, dtype: DType, a: Element, b: Element) -> Element:
     """The smaller of the two, as onnxruntime finds it."""
-    return _ordered(op, dtype, min_dim, a, b)
+    return _ordered(op, dtype, normal.minimum, a, b)
 
 
 def _ordered(op: Op, dtype: DType, pick: Callable[[Dim, Dim], Dim], a: Element, b: Element) -> Element:

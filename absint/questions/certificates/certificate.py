@@ -15,20 +15,9 @@ from pathlib import Path
 from typing import Final, Literal, get_args
 
 from absint.lattices.terms.expr import Dim, Symbol, expr_of
+from absint.lattices.text import forms
 from absint.lattices.text.documents import Document
-from absint.lattices.text.forms import (
-    COUNT,
-    SEMANTICS,
-    Filled,
-    Key,
-    Kind,
-    Object,
-    by_name,
-    keys_of,
-    many,
-    maybe,
-    one_of,
-)
+from absint.lattices.text.forms import COUNT, SEMANTICS, Filled, Key, Kind, Object, by_name, many, maybe, one_of
 from absint.model import writing
 from absint.questions.certificates.chain import Chain
 from absint.questions.certificates.check import Asked, OpenError, Tree, parsed, printed
@@ -223,7 +212,7 @@ _CLAIM: Final = Object[tuple[str, Claim]](
         lambda pair: pair[1].elements is not None,
     ),
 )
-_FORMULA, _, *_WORD = keys_of(Given, formula="of SMT-LIB", by="on whose word")
+_FORMULA, _, *_WORD = forms.keys_of(Given, formula="of SMT-LIB", by="on whose word")
 _GIVEN: Final = Object[Given](_FORMULA, Key("role", one_of("required", "defined", "assumed", "query")), *_WORD)
 _STEP: Final = Object[Step](
     Key("node", str),
