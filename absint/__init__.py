@@ -96,9 +96,8 @@ if TYPE_CHECKING:
     from absint.solver.constraints import Constraint as Constraint, ConstraintSet as ConstraintSet
     from absint.solver.contracts.contract import Contract as Contract
     from absint.transfer.op import Op as Op
-    from absint.transfer.rule import Rule as Rule, rule as rule
+    from absint.transfer.rule import Rule as Rule, Table as Table, rule as rule
     from absint.transfer.stated import RuleError as RuleError
-    from absint.transfer.table import Table as Table
 
     TABLE: Table
 
@@ -157,9 +156,8 @@ absint.shapes.timings: Timings
 absint.solver.constraints: Constraint ConstraintSet
 absint.solver.contracts.contract: Contract
 absint.transfer.op: Op
-absint.transfer.rule: Rule rule
+absint.transfer.rule: Rule Table rule
 absint.transfer.stated: RuleError
-absint.transfer.table: Table
 """
 _HOMES = {
     name: home for home, _, names in (line.partition(":") for line in _NAMES.split("\n")) for name in names.split()

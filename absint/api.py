@@ -26,8 +26,8 @@ from absint.shapes.policies import policy_of, run_policy
 from absint.shapes.refinement import run_rounds
 from absint.shapes.sizes import Assumption, Sizes, facts_of, given as given_sizes, listed, read_assumptions
 from absint.transfer.families import shipped
+from absint.transfer.rule import Table
 from absint.transfer.semantics import EITHER, SEMANTICS, Semantics
-from absint.transfer.table import Table
 
 if TYPE_CHECKING:
     import onnx

@@ -18,7 +18,7 @@ from click.shell_completion import CompletionItem
 
 from absint.commands.command import BAD_INPUT, BROKEN_PIPE, FINE, INTERRUPTED, tell
 from absint.errors import AbsintError, UsageError
-from absint.lattices.text.nearest import bounded, did_you_mean
+from absint.lattices.text.escapes import bounded, did_you_mean
 from absint.packages import distribution
 from absint.version import VERSION
 

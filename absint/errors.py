@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from absint.lattices.text.escapes import message
-from absint.lattices.text.nearest import did_you_mean
+from absint.lattices.text.escapes import did_you_mean, message
 
 
 class AbsintError(ValueError):

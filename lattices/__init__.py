@@ -9,8 +9,8 @@
     records        named tuples that cost little to define
     lattice        what a domain must offer; the base of domains of plain values; tuples of elements
     laws           the laws of a domain, as tests
-    dim            the lattice of dims
-    shape dtype    shapes and element types; shape_lattice
+    shape dtype    shapes and element types
+    shape_lattice  the lattices of dims and of shapes
     shape_choice   a few shapes, of which sizes choose one
     starred        the known dims of shapes of unknown rank, `[N, *s, 64]`; the text of a shape, read
     contents ramp  known elements of a tensor; elements that grow evenly along its axes
@@ -19,6 +19,6 @@
     value_lattice  their lattice
     unify          what two shapes become together, and the policies of other tools; policy_names: their names
 
-To add a domain, read `lattice.py` for what it must offer and `dim.py` for an example of eighty lines; `laws.py` has the
+To add a domain, read `lattice.py` for what it must offer and `DIMS` for an example of fifty lines; `laws.py` has the
 laws that it must pass.
 """

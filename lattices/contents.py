@@ -13,9 +13,9 @@ from math import prod
 from typing import TYPE_CHECKING, Final
 
 from absint.lattices.block import Block
-from absint.lattices.dim import BOTTOM_DIM, DIMS
 from absint.lattices.lattice import first_reason
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation
+from absint.lattices.shape_lattice import BOTTOM_DIM, DIMS
 from absint.lattices.terms.expr import Constant, Dim, Expr, Symbol, Unknown
 from absint.lattices.terms.floats import Float
 from absint.lattices.terms.intern import InternTable

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from absint.lattices.dim import DIMS
 from absint.lattices.logic.relation import FALSE, TRUE, Relation, broadcastable, conjunction, eq
 from absint.lattices.policy_names import SOUND_NAME
 from absint.lattices.records import NamedTuple, record
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
+from absint.lattices.shape_lattice import DIMS
 from absint.lattices.terms.atoms import SymbolKind
 from absint.lattices.terms.expr import ONE_EXPR, Dim, Expr, Symbol
 from absint.lattices.terms.normal import broadcast as broadcast_dims, maximum, sole_atom

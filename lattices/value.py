@@ -7,12 +7,11 @@ from functools import reduce
 from typing import Final, TypeAlias, TypeVar, cast
 
 from absint.lattices.contents import CONTENTS, Contents
-from absint.lattices.dim import DIMS
 from absint.lattices.dtype import DTYPES, DType
 from absint.lattices.ramp import NO_RAMPS, Ramps, fits, replaced
 from absint.lattices.records import NamedTuple
 from absint.lattices.shape import TOP_SHAPE, Shape
-from absint.lattices.shape_lattice import SHAPES
+from absint.lattices.shape_lattice import DIMS, SHAPES
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, Symbol, const
 from absint.lattices.terms.intern import InternTable
 from absint.lattices.terms.normal import minimum, substitute

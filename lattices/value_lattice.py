@@ -8,11 +8,10 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from absint.lattices.contents import CONTENTS, NO_CONTENTS
-from absint.lattices.dim import DIMS
 from absint.lattices.dtype import DTYPES, DType
 from absint.lattices.lattice import first_reason, placed
 from absint.lattices.ramp import NO_RAMPS, Ramps
-from absint.lattices.shape_lattice import SHAPES
+from absint.lattices.shape_lattice import DIMS, SHAPES
 from absint.lattices.value import (
     BOTTOM,
     TOP,

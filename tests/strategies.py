@@ -11,14 +11,13 @@ from typing import Any, NamedTuple
 from hypothesis import strategies as st
 
 from absint.lattices.contents import CONTENTS, NO_CONTENTS, OPAQUE, Contents, Element
-from absint.lattices.dim import BOTTOM_DIM, DIMS
 from absint.lattices.dtype import DTYPES, DType
 from absint.lattices.logic import relation as rel
 from absint.lattices.logic.relation import FALSE, TRUE, YES, Relation
 from absint.lattices.ramp import NO_RAMPS, Ramps, element, ramp
 from absint.lattices.shape import BOTTOM_SHAPE, TOP_SHAPE, Shape, StarredShape, shape_of
 from absint.lattices.shape_choice import ShapeChoice
-from absint.lattices.shape_lattice import SHAPES
+from absint.lattices.shape_lattice import BOTTOM_DIM, DIMS, SHAPES
 from absint.lattices.terms import floats
 from absint.lattices.terms.evaluation import values_of
 from absint.lattices.terms.expr import UNKNOWN_DIM, Dim, Expr, Unknown, const, symbol

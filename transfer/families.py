@@ -12,8 +12,7 @@ from functools import cache, cached_property
 from importlib import import_module
 from typing import Final
 
-from absint.transfer.rule import Rule
-from absint.transfer.table import Table, rules_of
+from absint.transfer.rule import Rule, Table, rules_of
 
 FAMILIES: Final[Mapping[str, str]] = {
     "": """

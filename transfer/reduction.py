@@ -9,11 +9,11 @@ from math import prod
 from typing import Final
 
 from absint.lattices.contents import OPAQUE, Contents, Element
-from absint.lattices.dim import DIMS
 from absint.lattices.dtype import MANTISSA_BITS, DType
 from absint.lattices.logic.relation import FALSE, TRUE, YES, eq, ge
 from absint.lattices.records import NamedTuple
 from absint.lattices.shape import SCALAR, TOP_SHAPE, Shape, shape_of
+from absint.lattices.shape_lattice import DIMS
 from absint.lattices.starred import places, without
 from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_DIM, ZERO_EXPR, Dim, Expr, const, product
 from absint.lattices.terms.interval import Interval

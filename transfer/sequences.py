@@ -12,11 +12,10 @@ from itertools import accumulate
 from typing import Final
 
 from absint.lattices.contents import CONTENTS, Contents
-from absint.lattices.dim import DIMS
 from absint.lattices.dtype import DTYPES, DType
 from absint.lattices.logic.relation import FALSE, TRUE, YES, Relation, disjunction, divisible, eq, ge, le, lt
 from absint.lattices.shape import BOTTOM_SHAPE, SCALAR, TOP_SHAPE, Shape, shape_of
-from absint.lattices.shape_lattice import SHAPES
+from absint.lattices.shape_lattice import DIMS, SHAPES
 from absint.lattices.starred import with_size
 from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr, Unknown, const
 from absint.lattices.terms.interval import Interval

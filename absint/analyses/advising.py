@@ -12,15 +12,14 @@ from functools import partial
 
 from absint.analyses.exchange import Given, entered, read_analyses, solve
 from absint.analyses.frame import Frame
-from absint.analyses.queries import ElementBounds, TripCount
-from absint.analyses.rows import Row
+from absint.analyses.queries import ElementBounds, Row, TripCount
 from absint.analyses.values import AnyAnalysis, ValueAnalysis, fixed_name
 from absint.errors import UsageError
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, YES, Relation, ge, le, negation
 from absint.lattices.terms.expr import Dim, Expr, Symbol, const
 from absint.lattices.terms.extremes import maximum, minimum
-from absint.lattices.text.nearest import did_you_mean
+from absint.lattices.text.escapes import did_you_mean
 from absint.lattices.value import Tensor
 from absint.program.lowered import Lowered
 from absint.program.rules.files import blaming

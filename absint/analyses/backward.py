@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from absint.analyses.exchange import called
 from absint.analyses.frame import Frame
-from absint.analyses.rows import Row, T
+from absint.analyses.queries import Row, T
 from absint.analyses.values import ValueAnalysis
 from absint.program import steps
 from absint.program.folded import Body

@@ -10,7 +10,7 @@ from inspect import isabstract
 from typing import Any, Final, Union, cast
 
 from absint.analyses.frame import Arguments, Call, Frame, framed, outputs_of, shapes_of
-from absint.analyses.rows import Member, Row, T
+from absint.analyses.queries import Member, Row, T
 from absint.analyses.values import AnyAnalysis, ValueAnalysis
 from absint.diagnostics import Diagnostic
 from absint.engine import Analysis, fixpoint

@@ -16,8 +16,7 @@ from typing import Final, NamedTuple, TypeVar, cast
 
 from absint.analyses.exchange import called
 from absint.analyses.frame import Frame
-from absint.analyses.queries import ElementBounds, Q, TripCount
-from absint.analyses.rows import Row, T, parts_of
+from absint.analyses.queries import ElementBounds, Q, Row, T, TripCount, parts_of
 from absint.analyses.values import ValueAnalysis
 from absint.errors import UsageError
 from absint.program import steps

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final, NamedTuple, cast, overload
 
-from absint.analyses.queries import ElementBounds, ElementOf, Q, Query, Reachable, ShapeOf, TripCount, bounds_of
-from absint.analyses.rows import Member, Row, spoken_of
+from absint.analyses import queries
+from absint.analyses.queries import ElementBounds, ElementOf, Member, Q, Query, Reachable, Row, ShapeOf, TripCount
 from absint.lattices.terms.expr import Expr
 from absint.lattices.value import BOTTOM, TOP, Value
 from absint.program.folded import Body
@@ -196,7 +196,7 @@ class Frame:
 
     def bounds(self, operand: Operand) -> ElementBounds:
         """Bounds of the elements of a value, by the shape analysis."""
-        return bounds_of(self.value(operand))
+        return queries.bounds_of(self.value(operand))
 
     def is_dead(self, gate: int) -> bool:
         """The shape analysis knows that no run enters the branch or body."""
@@ -223,14 +223,14 @@ class Frame:
                 condition, truth, width = item.operands[1], True, step.width
             else:
                 continue
-            found[number] = {o: width + at for at, o in enumerate(spoken_of(self.nodes, condition, truth))}
+            found[number] = {o: width + at for at, o in enumerate(queries.spoken_of(self.nodes, condition, truth))}
         return found
 
     def _by_shapes(self, query: type[Query], node: int, output: int) -> Query | None:
         if query is ShapeOf:
             return ShapeOf(self.value((node, output)))
         if query is ElementBounds:
-            return bounds_of(self.value((node, output)))
+            return queries.bounds_of(self.value((node, output)))
         if query is Reachable:
             return Reachable(self._is_reachable(node))
         trips = self.shapes.analysis.trips.get(node) if query is TripCount else None

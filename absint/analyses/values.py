@@ -12,8 +12,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from absint.analyses.frame import Frame, framed
-from absint.analyses.queries import ElementOf, Q, Query, ShapeOf
-from absint.analyses.rows import Member, Row, T
+from absint.analyses.queries import ElementOf, Member, Q, Query, Row, ShapeOf, T
 from absint.diagnostics import Diagnostic, Severity
 from absint.engine import Solution
 from absint.errors import UsageError

@@ -26,8 +26,8 @@ from absint.program.sources import EXTERNAL_DATA, OVERRIDABLE, PLACEHOLDERS
 from absint.result import Result
 from absint.runs.allowance import allowing, amount
 from absint.shapes.sizes import Sizes
+from absint.transfer.rule import Table
 from absint.transfer.semantics import EITHER, SEMANTICS, Semantics
-from absint.transfer.table import Table
 
 if TYPE_CHECKING:
     from absint.analyses.exchange import Given

@@ -13,7 +13,7 @@ from absint.commands.analysis import analysed, analysis_options, read_model
 from absint.commands.command import FINE, NO, Command
 from absint.commands.models import Ask, models_argument
 from absint.errors import UsageError
-from absint.lattices.text.nearest import did_you_mean
+from absint.lattices.text.escapes import did_you_mean
 from absint.model.load import Loaded
 from absint.show.ranges import RANGES, report
 from absint.show.text import answer

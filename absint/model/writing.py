@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final, TypeAlias
 
 from absint.errors import UsageError
-from absint.lattices.text.nearest import bounded
+from absint.lattices.text.escapes import bounded
 from absint.model.early_copies import EarlyCopy
 from absint.model.opening import Opened
 from absint.model.protos import holders

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from absint.errors import UsageError
 from absint.lattices.dtype import DType
-from absint.lattices.text.nearest import did_you_mean
+from absint.lattices.text.escapes import did_you_mean
 from absint.model.dtypes import dtype_of_array
 
 

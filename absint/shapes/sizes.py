@@ -13,7 +13,7 @@ from absint.lattices.terms.expr import MAX_DIM, Dim, Expr, Symbol, symbol
 from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.normal import sole_atom
 from absint.lattices.text.dim_params import is_placeholder
-from absint.lattices.text.nearest import did_you_mean
+from absint.lattices.text.escapes import did_you_mean
 from absint.lattices.text.notation import parse_relation
 from absint.lattices.text.tokens import TextError
 from absint.lattices.value import OptionalOf, Tensor

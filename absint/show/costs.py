@@ -14,15 +14,13 @@ from absint.errors import UsageError
 from absint.lattices.logic.relation import NO, Relation
 from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.text.documents import Document
-from absint.lattices.text.escapes import excerpt, format_sizes, plain
+from absint.lattices.text.escapes import did_you_mean, excerpt, format_sizes, plain
 from absint.lattices.text.forms import AMOUNT, SECONDS, SIZES, Key, Kind, Object, by_name, keys_of, many, maybe, one_of
 from absint.lattices.text.naming import Names
-from absint.lattices.text.nearest import did_you_mean
 from absint.lattices.text.sheets import Line, Part, Sheet, defined
-from absint.questions.costs.amounts import SHOWN, tried
 from absint.questions.costs.cost import Cost, Parameters, Quantity, Ranked
 from absint.questions.costs.memory import Live, Memory, Peak
-from absint.questions.costs.totals import Totals
+from absint.questions.costs.totals import SHOWN, Totals, tried
 from absint.questions.sizes.start import Starts
 from absint.result import Result
 from absint.show.summary import nodes_in_words

@@ -10,8 +10,7 @@ from typing import Final, cast
 
 from absint.errors import UsageError
 from absint.lattices.text.documents import json_schema as schema_of
-from absint.lattices.text.escapes import Json
-from absint.lattices.text.nearest import did_you_mean
+from absint.lattices.text.escapes import Json, did_you_mean
 
 _DOCUMENTS: Final[Mapping[str, str]] = {
     "analyze": "absint.show.document:ANALYZE",

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 from absint.errors import UsageError
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Dim, Expr
-from absint.lattices.text.nearest import did_you_mean
+from absint.lattices.text.escapes import did_you_mean
 from absint.lattices.text.sheets import so_many
 from absint.lattices.value import BOTTOM, TOP, Container, Tensor, Value
 from absint.model.protos import graphs_below

@@ -32,10 +32,9 @@ from absint.testing.elements import known, special
 from absint.transfer.application import apply
 from absint.transfer.families import shipped
 from absint.transfer.op import Op
-from absint.transfer.rule import Rule
+from absint.transfer.rule import Rule, Table
 from absint.transfer.semantics import EITHER, Semantics
 from absint.transfer.stated import Applied, RuleError
-from absint.transfer.table import Table
 
 if TYPE_CHECKING:
     from onnx.reference.op_run import OpRun

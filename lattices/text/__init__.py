@@ -13,9 +13,8 @@
     syntax            operators, operands, brackets, references, as data
     tokens            tokens, names in backquotes, `TextError` with its caret
     value_names       the extent of a value's name in a text
-    nearest           suggestions for a misspelt name
     forms documents   JSON, declared once: what is written, and its JSON Schema
-    escapes           untrusted text, made safe to print
+    escapes           untrusted text, made safe to print; suggestions for a misspelt name
     sheets            an answer in lines and tables, for terminals and notebooks, and where a long line is broken
 
 It builds on terms and logic; nothing there imports it but through `absint.lattices.operators`.

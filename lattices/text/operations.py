@@ -15,8 +15,8 @@ from absint.lattices.terms.expr import Dim, Expr, const, mul
 from absint.lattices.terms.floats import MAX_FLOAT, Float, unary
 from absint.lattices.terms.interval import Interval
 from absint.lattices.text import functions
+from absint.lattices.text.escapes import nearest, suggestion
 from absint.lattices.text.functions import FUNCTIONS, TOTAL_FUNCTIONS, Function, Literal, Number, Quotient, Ratio
-from absint.lattices.text.nearest import nearest, suggestion
 from absint.lattices.text.syntax import COMPARISONS, Bracket, Dims, Infix, Item, Name, Names, Power, Set, Sum, terms
 from absint.lattices.text.tokens import TextError, shown
 

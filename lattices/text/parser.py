@@ -17,8 +17,8 @@ from absint.lattices.logic import relation as rel
 from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import Expr, const, polynomial
 from absint.lattices.text import tokens
+from absint.lattices.text.escapes import nearest, suggestion
 from absint.lattices.text.functions import FUNCTIONS, Literal, Ratio
-from absint.lattices.text.nearest import nearest, suggestion
 from absint.lattices.text.operations import Operations
 from absint.lattices.text.syntax import CLOSING, INFIX, Bracket, Infix, Item, Name, Names, Power, Set, Sum, Value
 from absint.lattices.text.tokens import MAX_DIGITS, RESERVED, TextError, Token, integer, shown, unquote

@@ -9,8 +9,8 @@ from absint.lattices.logic import relation as rel
 from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import Dim, Expr, Symbol, add, const, expr_of, mul
 from absint.lattices.text import syntax
+from absint.lattices.text.escapes import bounded
 from absint.lattices.text.functions import FUNCTIONS, Literal, Ratio
-from absint.lattices.text.nearest import bounded
 from absint.lattices.text.operations import TRUTHS
 from absint.lattices.text.parser import Parser
 from absint.lattices.text.syntax import Bracket, Dims, Infix, Item, Name, Names, Set, UndecidedError, terms

@@ -9,8 +9,8 @@ from absint.lattices.logic import relation as rel
 from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import Dim, Expr, Monomial, Symbol
 from absint.lattices.terms.floats import Float
+from absint.lattices.text.escapes import bounded
 from absint.lattices.text.functions import Literal, Quotient, Ratio
-from absint.lattices.text.nearest import bounded
 from absint.lattices.text.tokens import TextError
 
 

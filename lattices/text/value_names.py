@@ -8,7 +8,7 @@ from itertools import chain, islice
 from typing import Final
 
 from absint.lattices.terms.atoms import INTERNAL
-from absint.lattices.text.nearest import SHOWN, Near, bounded, nearest, suggestion
+from absint.lattices.text.escapes import SHOWN, Near, bounded, nearest, suggestion
 from absint.lattices.text.syntax import Names, References
 from absint.lattices.text.tokens import TextError, after_space, quote, token_at, unquote
 

@@ -7,13 +7,12 @@ from typing import Any
 import pytest
 
 from absint.lattices.contents import CONTENTS, NO_CONTENTS, Contents
-from absint.lattices.dim import BOTTOM_DIM, DIMS
 from absint.lattices.dtype import DTYPES, DType
 from absint.lattices.lattice import Rows, why_not_leq
 from absint.lattices.logic.relation import TRUE
 from absint.lattices.ramp import ramp
 from absint.lattices.shape import BOTTOM_SHAPE, TOP_SHAPE, Shape
-from absint.lattices.shape_lattice import SHAPES
+from absint.lattices.shape_lattice import BOTTOM_DIM, DIMS, SHAPES
 from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_DIM, UNKNOWN_SIZE, Unknown, const, integer_symbol, symbol
 from absint.lattices.terms.interval import EMPTY, FULL, Congruence, Interval
 from absint.lattices.value import BOTTOM, TOP, Cut, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor

@@ -11,7 +11,7 @@ from hypothesis import example, given, strategies as st
 from absint.lattices.logic.relation import FALSE, TRUE, Relation, boolean, eq, ge, implies, ne
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, as_dim, const, integer_symbol, symbol
 from absint.lattices.text import TextError, format_relation, parse, parse_relation
-from absint.lattices.text.nearest import nearest
+from absint.lattices.text.escapes import nearest
 from absint.lattices.text.syntax import UnresolvedError
 from absint.lattices.text.tokens import quote
 from absint.lattices.text.value_names import MAX_BARE_NAME, is_bare

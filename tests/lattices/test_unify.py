@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from absint.lattices.dim import BOTTOM_DIM, DIMS
 from absint.lattices.logic.relation import TRUE, broadcastable, eq
+from absint.lattices.shape_lattice import BOTTOM_DIM, DIMS
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, as_dim, const
 from absint.lattices.terms.normal import broadcast
 from absint.lattices.text import parse

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, strategies as st
 
 from absint.lattices.contents import CONTENTS, MAX_ELEMENTS, NO_CONTENTS, OPAQUE, Contents, meet_elements, replace_in
-from absint.lattices.dim import BOTTOM_DIM
 from absint.lattices.dtype import INTEGER_RANGES, MANTISSA_BITS, DType
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, eq
 from absint.lattices.shape import BOTTOM_SHAPE, MAX_RANK, TOP_SHAPE, Shape, shape_of
+from absint.lattices.shape_lattice import BOTTOM_DIM
 from absint.lattices.terms.expr import UNKNOWN_DIM, UNKNOWN_SIZE, Expr, Symbol, Unknown, const, integer_symbol, symbol
 from absint.lattices.terms.interval import Congruence, Interval
 from absint.lattices.terms.normal import Real

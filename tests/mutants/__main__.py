@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from absint.lattices.text.nearest import did_you_mean
+from absint.lattices.text.escapes import did_you_mean
 from tests.mutants import by_proof, specifications
 from tests.mutants.catalogue import CATALOGUE
 from tests.mutants.generated import drawn

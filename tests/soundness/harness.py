@@ -10,7 +10,7 @@ import numpy as np
 
 import absint
 from absint import Result
-from absint.transfer.table import Table
+from absint.transfer.rule import Table
 from tests.soundness import limits
 from tests.soundness.claims import Claims
 from tests.soundness.models import NodeTest, Variant, all_nodes, bindings, variants

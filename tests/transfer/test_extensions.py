@@ -6,7 +6,7 @@ import pytest
 from onnx import TensorProto
 
 from absint.transfer.contrib import extensions
-from absint.transfer.table import rules_of
+from absint.transfer.rule import rules_of
 from tests.transfer.harness import Arg, Case, apply_case, shape_text
 
 I64, U8, STRING, BOOL = TensorProto.INT64, TensorProto.UINT8, TensorProto.STRING, TensorProto.BOOL

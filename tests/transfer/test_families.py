@@ -10,7 +10,7 @@ import pytest
 
 import absint.transfer
 from absint.transfer.families import FAMILIES, shipped
-from absint.transfer.table import NEWEST, Table, rules_of
+from absint.transfer.rule import NEWEST, Table, rules_of
 
 FOLDER = Path(absint.transfer.__file__).parent
 MODULES = {

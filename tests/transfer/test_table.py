@@ -16,8 +16,7 @@ from absint.lattices.value import Tensor
 from absint.program.steps import LOWERED
 from absint.transfer.families import shipped
 from absint.transfer.op import Op
-from absint.transfer.rule import Rule, rule
-from absint.transfer.table import NEWEST, Table
+from absint.transfer.rule import NEWEST, Rule, Table, rule
 from tests.transfer.harness import Arg, Case, run_case, sizes
 
 NEIGHBOURS = sorted(path.stem for path in Path(__file__).parent.glob("test_*.py"))

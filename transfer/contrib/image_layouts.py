@@ -25,9 +25,8 @@ from absint.transfer.contrib.products import check_activation, require_sum
 from absint.transfer.contrib.quantised_layers import may_refuse_vectors, only_number, require_names
 from absint.transfer.contrib.views import NEWEST, channels_last, of_rank, restate, retyped
 from absint.transfer.op import Op
-from absint.transfer.rule import ONNX, Rule, device, kernel, rule
+from absint.transfer.rule import ONNX, Rule, Table, device, kernel, rule
 from absint.transfer.stating import AttributeValue
-from absint.transfer.table import Table
 
 NHWC = "com.ms.internal.nhwc"
 

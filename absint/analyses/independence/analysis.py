@@ -14,7 +14,7 @@ from absint.analyses.independence.claims import CLAIMS, COUNTED, NO_SHIFT, NONE,
 from absint.analyses.independence.seen import Seen, Sizes
 from absint.analyses.independence.sequences import of_empty
 from absint.analyses.independence.table import is_random, rule_of
-from absint.analyses.rows import Row
+from absint.analyses.queries import Row
 from absint.lattices.shape import TOP_SHAPE
 from absint.lattices.terms.expr import MAX_DIM, Expr, Symbol, expr_of, product
 from absint.lattices.value import TOP, Tensor, Value, tensors

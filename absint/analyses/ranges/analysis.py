@@ -15,7 +15,7 @@ from typing import Final, SupportsFloat
 
 from absint.analyses.exchange import companions, finished, found_by
 from absint.analyses.forward import ForwardAnalysis
-from absint.analyses.queries import ElementBounds, Query, Reachable, ShapeOf
+from absint.analyses.queries import ElementBounds, Query, Reachable, Row, ShapeOf
 from absint.analyses.ranges.functions import COMPARISONS, ELEMENTWISE
 from absint.analyses.ranges.fused import ATTENTION, FUSED, WINDOWS, sum_of_inputs
 from absint.analyses.ranges.ml import ML, SCORES
@@ -36,11 +36,10 @@ from absint.analyses.ranges.seen import (
 )
 from absint.analyses.ranges.sums import SUMS
 from absint.analyses.ranges.tensors import PARTS, position, step
-from absint.analyses.rows import Row
 from absint.errors import UsageError
 from absint.lattices.domains import INTERVALS as INTS, Span
 from absint.lattices.dtype import INTEGER_RANGES, DType
-from absint.lattices.text.nearest import did_you_mean
+from absint.lattices.text.escapes import did_you_mean
 from absint.lattices.value import Tensor
 from absint.solution.analysed import Analysed
 

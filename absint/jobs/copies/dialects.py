@@ -10,7 +10,7 @@ from functools import cache
 from typing import Final, Literal, NamedTuple
 
 from absint.errors import UsageError
-from absint.lattices.text.nearest import did_you_mean
+from absint.lattices.text.escapes import did_you_mean
 from absint.lattices.text.tokens import is_word, pieces
 
 

@@ -27,7 +27,7 @@ from absint.solution.analysed import Analysed
 
 if TYPE_CHECKING:
     from absint.model.load import ModelLike
-    from absint.transfer.table import Table
+    from absint.transfer.rule import Table
 
 
 # The models to check: files as they are given, and those below folders.

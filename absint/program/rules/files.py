@@ -11,8 +11,7 @@ from types import ModuleType, TracebackType
 from absint.errors import UsageError
 from absint.model.opening import read_file, reason_of
 from absint.transfer.families import shipped
-from absint.transfer.rule import Rule
-from absint.transfer.table import Table
+from absint.transfer.rule import Rule, Table
 
 _MOST = 1 << 24
 """Bytes of a file of rules."""

@@ -10,8 +10,7 @@ from absint.diagnostics import Diagnostic, Severity
 from absint.model import schemas
 from absint.model.messages import AttributeMessage
 from absint.packages import is_installed, missing
-from absint.transfer.rule import Rule
-from absint.transfer.table import NEWEST, Table
+from absint.transfer.rule import NEWEST, Rule, Table
 
 if TYPE_CHECKING:
     from absint.program.rules.plugins import Plugins

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from absint.diagnostics import Diagnostic, Severity
 from absint.lattices.records import changed
-from absint.transfer.rule import Rule
-from absint.transfer.table import Table
+from absint.transfer.rule import Rule, Table
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

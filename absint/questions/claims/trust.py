@@ -18,8 +18,7 @@ from absint.lattices.shape import Shape
 from absint.lattices.terms.atoms import SymbolKind
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
 from absint.lattices.terms.normal import substitute
-from absint.lattices.text.escapes import excerpt
-from absint.lattices.text.nearest import did_you_mean
+from absint.lattices.text.escapes import did_you_mean, excerpt
 from absint.lattices.value import TOP, Tensor, Value
 from absint.model.declared_types import read_type
 from absint.program.limits import WITHOUT_RULE

@@ -1,8 +1,7 @@
 """Costs of a run, as expressions over the input symbols.
 
-cost, totals         arithmetic, traffic and parameters: per node, and over all runs of the nodes
+cost, totals         arithmetic, traffic and parameters: per node, and over all runs of the nodes; amounts as text
 memory, schedule     the peak of live memory, and the order of steps behind it
-amounts              numbers and expressions as text
 dominance            drops sums that another one is never below
 bindings             sizes given to symbols, and the value of a term at them
 operators/           the cost of each operator

@@ -27,11 +27,10 @@ from absint.lattices.text.naming import Names, Naming
 from absint.lattices.text.sheets import Line, Part, Sheet, Table, defined, plural, so_many
 from absint.lattices.value import Tensor, Value
 from absint.program.nodes import Node
-from absint.questions.costs.amounts import amount, first, scaled, short, tried
 from absint.questions.costs.bindings import Environment, shown, shown_names, symbols_of
 from absint.questions.costs.operators.instance import Instance, UnsizedError, Work
 from absint.questions.costs.operators.rules import RULES
-from absint.questions.costs.totals import Amounts, Bill, Totals
+from absint.questions.costs.totals import Amounts, Bill, Totals, amount, first, scaled, short, tried
 from absint.questions.sizes.start import default_sizes
 from absint.shapes.memo.gc_pause import uncollected
 from absint.solution.analysed import Analysed

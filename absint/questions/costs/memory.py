@@ -20,10 +20,10 @@ from absint.lattices.terms.normal import maximum
 from absint.lattices.text.escapes import excerpt, format_sizes
 from absint.lattices.text.naming import Names, Naming
 from absint.lattices.text.sheets import Line, Part, Sheet, Table, defined
-from absint.questions.costs.amounts import amount, first, scaled, short, tried
 from absint.questions.costs.bindings import Environment, shown, shown_names, symbols_of
 from absint.questions.costs.dominance import Dominance, Sum
 from absint.questions.costs.schedule import Schedule, Top
+from absint.questions.costs.totals import amount, first, scaled, short, tried
 from absint.questions.sizes.start import default_sizes
 from absint.shapes.memo.gc_pause import uncollected
 from absint.solution.analysed import Analysed

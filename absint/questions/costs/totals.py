@@ -1,15 +1,15 @@
 """Sums over all runs of all nodes: as expressions, and in numbers.
 
 A node in a loop counts once for each trip. For an If whose condition is a relation over input symbols, the branch that
-is taken counts; else the larger one, for each quantity by itself.
+is taken counts; else the larger one, for each quantity by itself. Amounts are numbers and expressions as text.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from absint.analyses.liveness import Region, Regions
 from absint.errors import UsageError
@@ -18,6 +18,7 @@ from absint.lattices.terms.atoms import Monomial, Symbol
 from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_DIM, ZERO_EXPR, Dim, Expr, const, expr_of, mul, product, sub
 from absint.lattices.terms.normal import exact_quotient, floordiv, maximum, substitute
 from absint.lattices.terms.polynomials import nonneg
+from absint.lattices.text.naming import Names
 from absint.questions.costs.bindings import Environment, symbols_of
 
 # The sum and the maximum, over all iterations of a loop, of a term over the iteration number.
@@ -258,3 +259,56 @@ def _scaled(totals: Totals, count: int) -> Totals:
 
 def _added(parts: Iterable[Totals]) -> Totals:
     return Totals(*map(sum, zip((0, 0, 0), *parts, strict=True)))
+
+
+Found = TypeVar("Found")
+
+SHOWN: Final = 5
+"""Names that stand in one line."""
+
+_LONGEST: Final = 600
+"""Characters of the longest expression that a text shows."""
+
+_SCALES: Final = ((10**15, "P"), (10**12, "T"), (10**9, "G"), (10**6, "M"))
+
+
+def tried(evaluate: Callable[[], Found]) -> tuple[Found | None, str]:
+    """The numbers at some sizes; None and the reason if no run has these, or a trip count is unknown."""
+    try:
+        return evaluate(), ""
+    except UsageError as error:
+        return None, str(error)
+
+
+def amount(found: Dim, texts: Names, why: str = "") -> str:
+    """A number with its scale, or an expression; else the reason why there is no number either."""
+    if not isinstance(found, Expr) and why:
+        return f"not known: {why}"
+    if not isinstance(found, Expr) or found.const is None:
+        return short(found, texts)
+    return scaled(found.const)
+
+
+def scaled(found: int) -> str:
+    """`6,290,000 (6.29 M)`."""
+    scale, letter = next(((scale, letter) for scale, letter in _SCALES if found >= scale), (1, ""))
+    return f"{found:,}" + (f" ({found / scale:.3g} {letter})" if letter else "")
+
+
+def short(found: Dim, texts: Names) -> str:
+    """A number or an expression; of a long one its size."""
+    if not isinstance(found, Expr):
+        return "no expression: too large to write, or different from trip to trip"
+    if found.const is not None:
+        return f"{found.const:,}"
+    text = texts.naming.amount(found)
+    if len(text.text) <= _LONGEST:
+        return texts.noted(text)
+    symbols = ", ".join(sorted(found.free_symbols)[:4])
+    return f"<{len(text.text):,} characters over {symbols}> (whole: --format json)"
+
+
+def first(items: Iterable[str]) -> str:
+    """The first of some names, and the number of the others."""
+    names = list(items)
+    return ", ".join(names[:SHOWN]) + (f", and {len(names) - SHOWN:,} more" if len(names) > SHOWN else "")

@@ -21,7 +21,7 @@ from absint.lattices.shape import TOP_SHAPE, Shape
 from absint.lattices.shape_choice import ShapeChoice
 from absint.lattices.terms.expr import Dim, Expr, Symbol, expr_of
 from absint.lattices.terms.normal import substitute
-from absint.lattices.text.nearest import bounded
+from absint.lattices.text.escapes import bounded
 from absint.lattices.text.notation import parse, parse_relation
 from absint.lattices.text.syntax import Dims, UndecidedError, UnknownRankError, UnresolvedError
 from absint.lattices.text.tokens import TextError

@@ -14,13 +14,13 @@ from absint.engine import fixpoint
 from absint.errors import UsageError
 from absint.lattices.limits import Limits
 from absint.lattices.terms.expr import ONE_EXPR, Dim, Expr, Symbol, sole_atom
-from absint.lattices.text.nearest import did_you_mean
+from absint.lattices.text.escapes import did_you_mean
 from absint.lattices.value import Tensor, tensors
 from absint.packages import is_installed
 from absint.program.nodes import Node
 from absint.program.steps import Operand
 from absint.questions.proofs.proof import drawn
-from absint.questions.rows.evidence import InputAxis, Meeting, Witness
+from absint.questions.rows.witness import InputAxis, Meeting, Witness
 from absint.questions.sizes.contracts import symbol_facts
 from absint.solution.analysed import Analysed
 

@@ -22,10 +22,9 @@ from absint.research.specification.specs import Argument, Instance, Specificatio
 from absint.solver.smtlib import Script
 from absint.transfer.application import apply
 from absint.transfer.op import Op
-from absint.transfer.rule import Rule
+from absint.transfer.rule import Rule, Table
 from absint.transfer.semantics import DOCUMENTED, EITHER, ONNX, Semantics
 from absint.transfer.stated import Applied
-from absint.transfer.table import Table
 
 
 def obligations(

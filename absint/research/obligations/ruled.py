@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from absint.errors import UsageError
-from absint.lattices.text.nearest import bounded, did_you_mean
+from absint.lattices.text.escapes import bounded, did_you_mean
 from absint.model.schemas import since
 from absint.program.steps import LOWERED
 from absint.research.obligations.making import Record, obligations_of, recorded
 from absint.research.obligations.solving import Decide
 from absint.research.specification.specs import specification
+from absint.transfer.rule import NEWEST, Table
 from absint.transfer.semantics import EITHER, Semantics
-from absint.transfer.table import NEWEST, Table
 
 
 @dataclass(frozen=True)

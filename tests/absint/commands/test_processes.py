@@ -69,7 +69,7 @@ main()
 """
 
 
-@pytest.mark.parametrize("module", ["absint.cli", "click", "absint.api", "absint.model.load", "absint.transfer.table"])
+@pytest.mark.parametrize("module", ["absint.cli", "click", "absint.api", "absint.model.load", "absint.transfer.rule"])
 def test_an_interrupt_while_modules_are_loaded_is_one_line(module: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", INTERRUPTING, module], cwd=ROOT, capture_output=True, text=True, timeout=120, check=False

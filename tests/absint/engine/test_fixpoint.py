@@ -24,8 +24,8 @@ from absint.engine import (
     order_of,
     weak_topological_order,
 )
-from absint.lattices.dim import DIMS
 from absint.lattices.laws import LawError, check_laws
+from absint.lattices.shape_lattice import DIMS
 from absint.lattices.terms.expr import Dim, Expr, Unknown, const
 from absint.lattices.terms.interval import EMPTY, FULL, Interval
 from tests.effort import examples

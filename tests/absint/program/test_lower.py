@@ -22,7 +22,7 @@ from absint.lattices.shape import Shape
 from absint.lattices.value import Tensor
 from absint.model import schemas
 from absint.transfer.families import shipped
-from absint.transfer.table import Table
+from absint.transfer.rule import Table
 from tests.absint.shapes.flows.build import sizes
 from tests.models import body, branch, const, floats, function, ints, loop_body, model, node, parsed, untyped
 from tests.runs import Runs

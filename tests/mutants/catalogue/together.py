@@ -137,7 +137,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "negated-condition-taken-as-it-is",
         "Not has the truth of its input",
-        "absint.analyses.rows",
+        "absint.analyses.queries",
         "pending.append((operands[0], not truth))",
         "pending.append((operands[0], truth))",
         less(),
@@ -147,7 +147,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "a-false-and-is-false-on-both-sides",
         "where And is false, each of its inputs is",
-        "absint.analyses.rows",
+        "absint.analyses.queries",
         'elif kind == ("And" if truth else "Or"):',
         'elif kind in ("And", "Or"):',
         less(),

@@ -1,7 +1,6 @@
 """The table of costs: one run of each operator.
 
-rules       the table: operator -> rule, and the operators that have none
+rules       the table: operator -> rule, the operators that have none, and rules that count elements
 instance    what a rule sees: one operator instance, with its inputs and outputs as abstract values
-counted     rules that count elements: element-wise operators, reductions, normalisations, windows
 products    rules of operators that multiply and accumulate: products, convolutions, recurrent layers, attention
 """

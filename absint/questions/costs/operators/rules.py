@@ -1,9 +1,6 @@
 """The table of cost rules: (domain, operator) -> rule, with the definition in words; and the operators without one.
 
-FLOPs are arithmetic operations of any element type, comparisons and logic included. A multiply-accumulate (MAC) is two
-of them, an element-wise function one, whatever it takes to compute it. What counts is the operation as it is defined,
-once for each element: no algorithm is assumed and nothing is skipped (masked scores count). Scales and zero points
-count only where quantising is all that the operator does.
+Rules of operators that count elements stand here: element-wise ones, reductions, normalisations, windows.
 """
 
 from __future__ import annotations
@@ -11,11 +8,101 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from absint.questions.costs.operators import counted, products
-from absint.questions.costs.operators.counted import per_input, with_operands
-from absint.questions.costs.operators.instance import Rule
+from absint.lattices.terms.expr import ZERO_EXPR, product
+from absint.questions.costs.operators import products
+from absint.questions.costs.operators.instance import Instance, Rule, UnsizedError, Work, when
 from absint.transfer.contrib.image_layouts import NCHWC, NHWC
 from absint.transfer.rule import MICROSOFT, ML, ONNX
+
+
+def per_input(flops: int, output: int = 0) -> Rule:
+    """FLOPs per element of the first input, and per element of the first output."""
+    return lambda op: Work(other=op.size() * flops + (op.out() * output if output else ZERO_EXPR))
+
+
+def with_operands(flops: int, *optional: int) -> Rule:
+    """FLOPs per element of the first output, and one more for each of these inputs that is given."""
+    return lambda op: Work(other=op.out() * (flops + sum(map(op.has, optional))))
+
+
+def variadic(op: Instance) -> Work:
+    """One FLOP per output element for each input but the first; Mean divides too."""
+    count = len(op.inputs) - 1 + (op.op_type == "Mean")
+    return Work(other=op.out() * count if count else ZERO_EXPR)
+
+
+def scatter(op: Instance) -> Work:
+    """One FLOP per element of the updates with a reduction, else none."""
+    return Work(other=when(op.text("reduction", "none") != "none", op.size(2)))
+
+
+def batch_normalisation(op: Instance) -> Work:
+    """2 FLOPs per element with given statistics (scale and shift, folded), 7 if they are computed."""
+    trained = op.integer("training_mode", 0) or len(op.outputs) > 1
+    return Work(other=op.size() * (7 if trained else 2))
+
+
+def lrn(op: Instance) -> Work:
+    """Per element the squares of a window of `size`, and 3 FLOPs to scale."""
+    return Work(other=op.size() * (op.integer("size") + 3))
+
+
+def pool(op: Instance) -> Work:
+    """FLOPs = output elements * kernel size; LpPool twice as many, for the powers."""
+    kernel = op.integers("kernel_shape")
+    if not kernel:
+        raise UnsizedError("kernel_shape is missing")
+    return Work(other=op.out() * product(kernel) * (2 if op.op_type == "LpPool" else 1))
+
+
+_TAPS: Final = {"linear": 2, "bilinear": 2, "cubic": 4, "bicubic": 4}
+
+
+def resize(op: Instance) -> Work:
+    """2 FLOPs per output element and tap: 2 taps for each axis if linear, 4 if cubic. Nearest: none. The axes are those
+    of the attribute, else the spatial ones."""
+    taps = _TAPS.get(op.text("mode", "nearest"))
+    rank = len(op.dims(0))
+    axes = op.count("axes") or (rank - 2 if rank > 2 else rank)
+    return Work(other=op.out() * (2 * taps**axes)) if taps else Work()
+
+
+def grid_sample(op: Instance) -> Work:
+    """2 FLOPs per output element and tap: 2 taps for each spatial axis if linear, 4 if cubic. Nearest: none."""
+    taps = _TAPS.get(op.text("mode", "linear"))
+    return Work(other=op.out() * (2 * taps ** (len(op.dims(0)) - 2))) if taps else Work()
+
+
+def cross_entropy(op: Instance) -> Work:
+    """LogSoftmax of the scores, 5 FLOPs an element, and 2 FLOPs per label."""
+    return Work(other=op.size(0) * 5 + op.size(1) * 2)
+
+
+def likelihood(op: Instance) -> Work:
+    """2 FLOPs per label."""
+    return Work(other=op.size(1) * 2)
+
+
+def split_gelu(op: Instance) -> Work:
+    """A bias on each element of the input; Gelu and a product on each of the output."""
+    return Work(other=op.size() + op.out() * 2)
+
+
+_STEPS: Final = {"Momentum": (3, 7), "Adagrad": (3, 9), "Adam": (4, 14)}
+"""Tensors for each one that is optimised, and FLOPs per element."""
+
+
+def optimiser(op: Instance) -> Work:
+    """FLOPs per element that is optimised, the gradient of the norm included: Momentum 7, Adagrad 9, Adam 14."""
+    tensors, flops = _STEPS[op.op_type]
+    elements = sum((op.size(2 + k) for k in range((len(op.inputs) - 2) // tensors)), ZERO_EXPR)
+    return Work(other=elements * flops)
+
+
+def nothing(op: Instance) -> Work:
+    """Elements are moved, or made, without arithmetic."""
+    return Work()
+
 
 TRAINING: Final = "ai.onnx.preview.training"
 
@@ -117,8 +204,8 @@ FAMILIES: Final = (
     Family(_outputs(2, "Swish 1, product 1"), "SwiGLU"),
     Family(_outputs(2, "SiLU 1, product 1"), contributed="ScaledSiLU"),
     Family(_outputs(3, "two products and a sum"), contributed="ComplexMul ComplexMulConj"),
-    Family(_stated(counted.optimiser), others={TRAINING: "Adagrad Adam Momentum"}),
-    Family(_stated(counted.variadic), "Max Mean Min Sum"),
+    Family(_stated(optimiser), others={TRAINING: "Adagrad Adam Momentum"}),
+    Family(_stated(variadic), "Max Mean Min Sum"),
     Family(_outputs(0, "1 for each bound that is given", given=(1, 2)), "Clip"),
     Family(
         _outputs(1, "the scale; 1 more with a zero point", given=(2,)),
@@ -129,7 +216,7 @@ FAMILIES: Final = (
     Family(_inputs(4, why="minimum, maximum, scale, zero point"), "DynamicQuantizeLinear"),
     Family(_outputs(1, "1 more with a bias", given=(1,)), contributed="FastGelu"),
     Family(_outputs(1, "1 more with a residual", given=(2,)), contributed="BiasDropout BitmaskBiasDropout"),
-    Family(_stated(counted.split_gelu), contributed="BiasSplitGelu"),
+    Family(_stated(split_gelu), contributed="BiasSplitGelu"),
     Family(_outputs(3, "two products and a sum"), "RotaryEmbedding", "MRotaryEmbedding RotaryEmbedding"),
     # Reductions
     Family(
@@ -146,7 +233,7 @@ FAMILIES: Final = (
     ),
     Family(_inputs(2), "ReduceL1 ReduceSumSquare"),
     Family(_inputs(2, 1), "GlobalLpPool ReduceL2 ReduceLogSumExp", others={NHWC: "GlobalLpPool"}),
-    Family(_stated(counted.scatter), "Scatter ScatterElements ScatterND"),
+    Family(_stated(scatter), "Scatter ScatterElements ScatterND"),
     # Normalisations
     Family(
         _inputs(products.SOFTMAX, why="maximum, difference, exponential, sum, quotient"),
@@ -182,24 +269,24 @@ FAMILIES: Final = (
         contributed="SkipGroupNorm",
     ),
     Family(_outputs(6, "mean square 2, scaling 2, activation 1, product 1"), contributed="GatedRMSNorm"),
-    Family(_stated(counted.batch_normalisation), "BatchNormalization", others={NHWC: "BatchNormalization"}),
+    Family(_stated(batch_normalisation), "BatchNormalization", others={NHWC: "BatchNormalization"}),
     Family(_inputs(3), "LpNormalization"),
     Family(_inputs(6), "MeanVarianceNormalization"),
-    Family(_stated(counted.lrn), "LRN", others={NHWC: "LRN"}),
-    Family(_stated(counted.cross_entropy), "SoftmaxCrossEntropyLoss"),
-    Family(_stated(counted.likelihood), "NegativeLogLikelihoodLoss"),
+    Family(_stated(lrn), "LRN", others={NHWC: "LRN"}),
+    Family(_stated(cross_entropy), "SoftmaxCrossEntropyLoss"),
+    Family(_stated(likelihood), "NegativeLogLikelihoodLoss"),
     # Windows and grids
     Family(
-        _stated(counted.pool),
+        _stated(pool),
         "AveragePool LpPool MaxPool",
         "MaxpoolWithMask NhwcMaxPool QLinearAveragePool",
         {NCHWC: "AveragePool MaxPool", NHWC: "AveragePool LpPool MaxPool QLinearAveragePool"},
     ),
-    Family(_stated(counted.resize), "Resize Upsample", others={NCHWC: "Upsample", NHWC: "Resize"}),
-    Family(_stated(counted.grid_sample), "GridSample", "GridSample", {NHWC: "GridSample"}),
+    Family(_stated(resize), "Resize Upsample", others={NCHWC: "Upsample", NHWC: "Resize"}),
+    Family(_stated(grid_sample), "GridSample", "GridSample", {NHWC: "GridSample"}),
     # Moved or made without arithmetic
     Family(
-        CostRule("0 FLOPs: elements are moved, or made, without arithmetic", counted.nothing),
+        CostRule("0 FLOPs: elements are moved, or made, without arithmetic", nothing),
         "BitCast Cast CastLike CenterCropPad Compress Concat ConcatFromSequence Constant ConstantOfShape "
         "DepthToSpace Dropout Expand EyeLike Flatten Gather GatherElements GatherND Identity MaxUnpool OneHot "
         "Optional OptionalGetElement OptionalHasElement Pad Reshape ReverseSequence SequenceAt SequenceConstruct "

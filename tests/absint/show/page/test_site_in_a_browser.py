@@ -253,6 +253,6 @@ def test_a_folder_is_written_whole_or_not_at_all(
     assert run(["site", "-o", str(folder), "--pyodide", str(PYODIDE)]) == 0
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
     with zipfile.ZipFile(folder / "absint.zip") as archive:
-        assert {"absint/lattices/shape.py", "absint/solver/constraints.py", "absint/transfer/table.py"} <= set(
+        assert {"absint/lattices/shape.py", "absint/solver/constraints.py", "absint/transfer/rule.py"} <= set(
             archive.namelist()
         )

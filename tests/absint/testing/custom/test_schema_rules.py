@@ -21,7 +21,7 @@ from absint.lattices.value import Tensor
 from absint.program.rules.schema_rules import schema_rule
 from absint.testing import Arg, Case, run_case, sizes
 from absint.transfer.families import shipped
-from absint.transfer.table import Table
+from absint.transfer.rule import Table
 from tests.absint.testing.custom.graphs import Dims, around
 
 Infer = Callable[[Any], None]
