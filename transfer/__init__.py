@@ -11,7 +11,7 @@ The machinery:
     stating      attributes by type; the verbs by which a rule states: require, define, assume, may_fail, reject
     op           Op: inputs, attributes, statements, broadcasting; all that a rule sees
     forms        an operator in one line, `X[N, M] w[M]? -> Y[N]`: inputs and outputs, and how dims move
-    rule         Rule, @rule and @overlay; `shaped`: rules that are forms alone; Table: (domain, operator, version) -> rule
+    rule         Rule, @rule, @overlay; `shaped`: rules that are forms alone; Table: (domain, operator, version) -> rule
     semantics    the runs that an analysis is about: those of ONNX's documents, of onnxruntime, or of either
     application  apply: run a rule on an Op and check what it returns
     traits       which operators draw random numbers, keep their elements in order, or read a shape alone
