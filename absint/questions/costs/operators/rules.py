@@ -114,22 +114,25 @@ class CostRule(NamedTuple):
     work: Rule
 
 
+_DOMAINS: Final = {"ms:": MICROSOFT, "ml:": ML, "nchwc:": NCHWC, "nhwc:": NHWC, "training:": TRAINING}
+
+
 class Family(NamedTuple):
-    """Operators of one rule."""
+    """Operators of one rule: those of ONNX, and after a word such as `ms:` those of its domain."""
 
     rule: CostRule
-    names: str = ""
-    """Operators of ONNX."""
-    contributed: str = ""
-    """Operators of com.microsoft."""
-    others: Mapping[str, str] = {}
-    """Operators of other domains, by domain."""
+    text: str
 
     @property
     def keys(self) -> list[tuple[str, str]]:
         """The domain and the name of each."""
-        domains = {ONNX: self.names, MICROSOFT: self.contributed, **self.others}
-        return [(domain, name) for domain, names in domains.items() for name in names.split()]
+        domain, found = ONNX, []
+        for word in self.text.split():
+            if word in _DOMAINS:
+                domain = _DOMAINS[word]
+            else:
+                found.append((domain, word))
+        return found
 
 
 def _stated(work: Rule) -> CostRule:
@@ -154,155 +157,105 @@ def _flops(count: int) -> str:
 
 FAMILIES: Final = (
     # Multiply and accumulate
-    Family(
-        _stated(products.matmul),
-        "MatMul MatMulInteger QLinearMatMul",
-        "DynamicQuantizeMatMul MatMulBlockQuantizedFp4Weight MatMulBlockQuantizedFp8Weight MatMulBnb4 MatMulFpQ4 "
-        "MatMulInteger16 MatMulIntegerToFloat MatMulNBits",
-    ),
-    Family(_stated(products.fused_matmul), contributed="FusedMatMul FusedMatMulActivation TransposeMatMul"),
-    Family(_stated(products.gemm), "Gemm", "FusedGemm GemmFloat8 QGemm"),
-    Family(_stated(products.gemm_fast_gelu), contributed="GemmFastGelu"),
+    Family(_stated(products.matmul),
+        "MatMul MatMulInteger QLinearMatMul ms: DynamicQuantizeMatMul MatMulBlockQuantizedFp4Weight "
+        "MatMulBlockQuantizedFp8Weight MatMulBnb4 MatMulFpQ4 MatMulInteger16 MatMulIntegerToFloat MatMulNBits"),
+    Family(_stated(products.fused_matmul), "ms: FusedMatMul FusedMatMulActivation TransposeMatMul"),
+    Family(_stated(products.gemm), "Gemm ms: FusedGemm GemmFloat8 QGemm"),
+    Family(_stated(products.gemm_fast_gelu), "ms: GemmFastGelu"),
     Family(_stated(products.einsum), "Einsum"),
-    Family(_stated(products.cdist), contributed="CDist"),
-    Family(
-        _stated(products.conv),
-        "Conv ConvInteger QLinearConv",
-        "FusedConv NhwcConv NhwcFusedConv QLinearConv",
-        {NCHWC: "Conv", NHWC: "Conv QLinearConv"},
-    ),
-    Family(
-        _stated(products.conv_transpose),
-        "ConvTranspose",
-        "ConvTransposeWithDynamicPads",
-        {NHWC: "ConvTranspose QLinearConvTranspose"},
-    ),
+    Family(_stated(products.cdist), "ms: CDist"),
+    Family(_stated(products.conv),
+        "Conv ConvInteger QLinearConv ms: FusedConv NhwcConv NhwcFusedConv QLinearConv nchwc: Conv nhwc: Conv "
+        "QLinearConv"),
+    Family(_stated(products.conv_transpose),
+        "ConvTranspose ms: ConvTransposeWithDynamicPads nhwc: ConvTranspose QLinearConvTranspose"),
     Family(_stated(products.deform_conv), "DeformConv"),
-    Family(_stated(products.causal_conv), "CausalConvWithState", "CausalConvWithState"),
+    Family(_stated(products.causal_conv), "CausalConvWithState ms: CausalConvWithState"),
     Family(_stated(products.affine_grid), "AffineGrid"),
-    Family(_stated(products.recurrent), "LSTM GRU RNN", "DynamicQuantizeLSTM"),
+    Family(_stated(products.recurrent), "LSTM GRU RNN ms: DynamicQuantizeLSTM"),
     Family(_stated(products.attention), "Attention"),
-    Family(_stated(products.projected_attention), contributed="Attention QAttention"),
-    Family(_stated(products.multi_head_attention), contributed="MultiHeadAttention"),
-    Family(_stated(products.group_query_attention), contributed="GroupQueryAttention"),
-    Family(_stated(products.linear_model), others={ML: "LinearClassifier LinearRegressor"}),
+    Family(_stated(products.projected_attention), "ms: Attention QAttention"),
+    Family(_stated(products.multi_head_attention), "ms: MultiHeadAttention"),
+    Family(_stated(products.group_query_attention), "ms: GroupQueryAttention"),
+    Family(_stated(products.linear_model), "ml: LinearClassifier LinearRegressor"),
     # Element by element
-    Family(
-        _outputs(1),
-        "Abs Acos Acosh Add And Asin Asinh Atan Atanh Bernoulli BitShift BitwiseAnd BitwiseNot BitwiseOr "
-        "BitwiseXor BlackmanWindow Ceil Celu Cos Cosh CumProd CumSum Div Elu Equal Erf Exp Floor Gelu Greater "
-        "GreaterOrEqual HammingWindow HannWindow HardSigmoid HardSwish IsInf IsNaN LeakyRelu Less LessOrEqual Log "
-        "Mish Mod Mul Neg Not Or PRelu Pow RandomNormal RandomNormalLike RandomUniform RandomUniformLike Range "
-        "Reciprocal Relu Round Selu Shrink Sigmoid Sign Sin Sinh Softplus Softsign Sqrt Sub Swish Tan Tanh "
-        "ThresholdedRelu Where Xor Scale",
-        "DequantizeWithOrder Gelu MulInteger QLinearAdd QLinearLeakyRelu QLinearMul QLinearSigmoid QLinearWhere "
-        "QOrderedGelu QuantizeWithOrder QuickGelu Range",
-        {ML: "Binarizer Imputer"},
-    ),
-    Family(_outputs(2), "Affine ImageScaler", "GatedAdd BiasAdd BiasGelu", {ML: "Scaler"}),
-    Family(_outputs(3), "ParametricSoftplus ScaledTanh", others={ML: "Normalizer"}),
+    Family(_outputs(1),
+        "Abs Acos Acosh Add And Asin Asinh Atan Atanh Bernoulli BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor "
+        "BlackmanWindow Ceil Celu Cos Cosh CumProd CumSum Div Elu Equal Erf Exp Floor Gelu Greater GreaterOrEqual "
+        "HammingWindow HannWindow HardSigmoid HardSwish IsInf IsNaN LeakyRelu Less LessOrEqual Log Mish Mod Mul Neg "
+        "Not Or PRelu Pow RandomNormal RandomNormalLike RandomUniform RandomUniformLike Range Reciprocal Relu Round "
+        "Selu Shrink Sigmoid Sign Sin Sinh Softplus Softsign Sqrt Sub Swish Tan Tanh ThresholdedRelu Where Xor Scale "
+        "ms: DequantizeWithOrder Gelu MulInteger QLinearAdd QLinearLeakyRelu QLinearMul QLinearSigmoid QLinearWhere "
+        "QOrderedGelu QuantizeWithOrder QuickGelu Range ml: Binarizer Imputer"),
+    Family(_outputs(2), "Affine ImageScaler ms: GatedAdd BiasAdd BiasGelu ml: Scaler"),
+    Family(_outputs(3), "ParametricSoftplus ScaledTanh ml: Normalizer"),
     Family(_outputs(2, "Swish 1, product 1"), "SwiGLU"),
-    Family(_outputs(2, "SiLU 1, product 1"), contributed="ScaledSiLU"),
-    Family(_outputs(3, "two products and a sum"), contributed="ComplexMul ComplexMulConj"),
-    Family(_stated(optimiser), others={TRAINING: "Adagrad Adam Momentum"}),
+    Family(_outputs(2, "SiLU 1, product 1"), "ms: ScaledSiLU"),
+    Family(_outputs(3, "two products and a sum"), "ms: ComplexMul ComplexMulConj"),
+    Family(_stated(optimiser), "training: Adagrad Adam Momentum"),
     Family(_stated(variadic), "Max Mean Min Sum"),
     Family(_outputs(0, "1 for each bound that is given", given=(1, 2)), "Clip"),
-    Family(
-        _outputs(1, "the scale; 1 more with a zero point", given=(2,)),
-        "QuantizeLinear DequantizeLinear",
-        "QuantizeLinear DequantizeLinear",
-    ),
-    Family(_outputs(1, "the scale; 1 more with a zero point", given=(3,)), contributed="GatherBlockQuantized"),
+    Family(_outputs(1, "the scale; 1 more with a zero point", given=(2,)),
+        "QuantizeLinear DequantizeLinear ms: QuantizeLinear DequantizeLinear"),
+    Family(_outputs(1, "the scale; 1 more with a zero point", given=(3,)), "ms: GatherBlockQuantized"),
     Family(_inputs(4, why="minimum, maximum, scale, zero point"), "DynamicQuantizeLinear"),
-    Family(_outputs(1, "1 more with a bias", given=(1,)), contributed="FastGelu"),
-    Family(_outputs(1, "1 more with a residual", given=(2,)), contributed="BiasDropout BitmaskBiasDropout"),
-    Family(_stated(split_gelu), contributed="BiasSplitGelu"),
-    Family(_outputs(3, "two products and a sum"), "RotaryEmbedding", "MRotaryEmbedding RotaryEmbedding"),
+    Family(_outputs(1, "1 more with a bias", given=(1,)), "ms: FastGelu"),
+    Family(_outputs(1, "1 more with a residual", given=(2,)), "ms: BiasDropout BitmaskBiasDropout"),
+    Family(_stated(split_gelu), "ms: BiasSplitGelu"),
+    Family(_outputs(3, "two products and a sum"), "RotaryEmbedding ms: MRotaryEmbedding RotaryEmbedding"),
     # Reductions
-    Family(
-        _inputs(1),
-        "ArgMax ArgMin Col2Im GlobalMaxPool Hardmax NonZero ReduceMax ReduceMin ReduceProd ReduceSum",
-        "ReduceSumInteger",
-        {NCHWC: "GlobalMaxPool", NHWC: "GlobalMaxPool"},
-    ),
-    Family(
-        _inputs(1, 1),
-        "GlobalAveragePool ReduceLogSum ReduceMean",
-        "QLinearGlobalAveragePool QLinearReduceMean",
-        {NCHWC: "GlobalAveragePool", NHWC: "GlobalAveragePool"},
-    ),
+    Family(_inputs(1),
+        "ArgMax ArgMin Col2Im GlobalMaxPool Hardmax NonZero ReduceMax ReduceMin ReduceProd ReduceSum ms: "
+        "ReduceSumInteger nchwc: GlobalMaxPool nhwc: GlobalMaxPool"),
+    Family(_inputs(1, 1),
+        "GlobalAveragePool ReduceLogSum ReduceMean ms: QLinearGlobalAveragePool QLinearReduceMean nchwc: "
+        "GlobalAveragePool nhwc: GlobalAveragePool"),
     Family(_inputs(2), "ReduceL1 ReduceSumSquare"),
-    Family(_inputs(2, 1), "GlobalLpPool ReduceL2 ReduceLogSumExp", others={NHWC: "GlobalLpPool"}),
+    Family(_inputs(2, 1), "GlobalLpPool ReduceL2 ReduceLogSumExp nhwc: GlobalLpPool"),
     Family(_stated(scatter), "Scatter ScatterElements ScatterND"),
     # Normalisations
-    Family(
-        _inputs(products.SOFTMAX, why="maximum, difference, exponential, sum, quotient"),
-        "LogSoftmax Softmax",
-        "QLinearSoftmax",
-    ),
-    Family(_inputs(products.SOFTMAX + 1, why="Softmax 5, bias 1"), contributed="BiasSoftmax"),
+    Family(_inputs(products.SOFTMAX, why="maximum, difference, exponential, sum, quotient"),
+        "LogSoftmax Softmax ms: QLinearSoftmax"),
+    Family(_inputs(products.SOFTMAX + 1, why="Softmax 5, bias 1"), "ms: BiasSoftmax"),
     Family(_outputs(6, "mean 1, variance 3, scaling 2; 1 more with B", given=(2,)), "LayerNormalization"),
-    Family(
-        _outputs(7, "mean 1, variance 3, scaling 2, B 1"),
-        "GroupNormalization InstanceNormalization",
-        others={NHWC: "InstanceNormalization"},
-    ),
-    Family(
-        _outputs(4, "mean square 2, scaling 2"),
-        "RMSNormalization SimplifiedLayerNormalization",
-        "SimplifiedLayerNormalization",
-    ),
-    Family(
-        _outputs(7, "skip 1, mean 1, variance 3, scaling 2; 1 more for each of beta and bias", given=(3, 4)),
-        contributed="SkipLayerNormalization",
-    ),
-    Family(
-        _outputs(5, "skip 1, mean square 2, scaling 2; 1 more with a bias", given=(3,)),
-        contributed="SkipSimplifiedLayerNormalization",
-    ),
-    Family(
-        _outputs(8, "sum 1, mean 1, variance 3, scaling 2, beta 1; 1 more with segments", given=(1,)),
-        contributed="EmbedLayerNormalization QEmbedLayerNormalization",
-    ),
-    Family(
-        _outputs(8, "skip 1, mean 1, variance 3, scaling 2, beta 1; 1 more with a bias", given=(4,)),
-        contributed="SkipGroupNorm",
-    ),
-    Family(_outputs(6, "mean square 2, scaling 2, activation 1, product 1"), contributed="GatedRMSNorm"),
-    Family(_stated(batch_normalisation), "BatchNormalization", others={NHWC: "BatchNormalization"}),
+    Family(_outputs(7, "mean 1, variance 3, scaling 2, B 1"),
+        "GroupNormalization InstanceNormalization nhwc: InstanceNormalization"),
+    Family(_outputs(4, "mean square 2, scaling 2"),
+        "RMSNormalization SimplifiedLayerNormalization ms: SimplifiedLayerNormalization"),
+    Family(_outputs(7, "skip 1, mean 1, variance 3, scaling 2; 1 more for each of beta and bias", given=(3, 4)),
+        "ms: SkipLayerNormalization"),
+    Family(_outputs(5, "skip 1, mean square 2, scaling 2; 1 more with a bias", given=(3,)),
+        "ms: SkipSimplifiedLayerNormalization"),
+    Family(_outputs(8, "sum 1, mean 1, variance 3, scaling 2, beta 1; 1 more with segments", given=(1,)),
+        "ms: EmbedLayerNormalization QEmbedLayerNormalization"),
+    Family(_outputs(8, "skip 1, mean 1, variance 3, scaling 2, beta 1; 1 more with a bias", given=(4,)),
+        "ms: SkipGroupNorm"),
+    Family(_outputs(6, "mean square 2, scaling 2, activation 1, product 1"), "ms: GatedRMSNorm"),
+    Family(_stated(batch_normalisation), "BatchNormalization nhwc: BatchNormalization"),
     Family(_inputs(3), "LpNormalization"),
     Family(_inputs(6), "MeanVarianceNormalization"),
-    Family(_stated(lrn), "LRN", others={NHWC: "LRN"}),
+    Family(_stated(lrn), "LRN nhwc: LRN"),
     Family(_stated(cross_entropy), "SoftmaxCrossEntropyLoss"),
     Family(_stated(likelihood), "NegativeLogLikelihoodLoss"),
     # Windows and grids
-    Family(
-        _stated(pool),
-        "AveragePool LpPool MaxPool",
-        "MaxpoolWithMask NhwcMaxPool QLinearAveragePool",
-        {NCHWC: "AveragePool MaxPool", NHWC: "AveragePool LpPool MaxPool QLinearAveragePool"},
-    ),
-    Family(_stated(resize), "Resize Upsample", others={NCHWC: "Upsample", NHWC: "Resize"}),
-    Family(_stated(grid_sample), "GridSample", "GridSample", {NHWC: "GridSample"}),
+    Family(_stated(pool),
+        "AveragePool LpPool MaxPool ms: MaxpoolWithMask NhwcMaxPool QLinearAveragePool nchwc: AveragePool MaxPool "
+        "nhwc: AveragePool LpPool MaxPool QLinearAveragePool"),
+    Family(_stated(resize), "Resize Upsample nchwc: Upsample nhwc: Resize"),
+    Family(_stated(grid_sample), "GridSample ms: GridSample nhwc: GridSample"),
     # Moved or made without arithmetic
-    Family(
-        CostRule("0 FLOPs: elements are moved, or made, without arithmetic", nothing),
-        "BitCast Cast CastLike CenterCropPad Compress Concat ConcatFromSequence Constant ConstantOfShape "
-        "DepthToSpace Dropout Expand EyeLike Flatten Gather GatherElements GatherND Identity MaxUnpool OneHot "
-        "Optional OptionalGetElement OptionalHasElement Pad Reshape ReverseSequence SequenceAt SequenceConstruct "
-        "SequenceEmpty SequenceErase SequenceInsert SequenceLength Shape Size Slice SpaceToDepth Split "
-        "SplitToSequence Squeeze StringConcat StringNormalizer StringSplit TensorScatter Tile Transpose Trilu "
-        "Unsqueeze Crop DynamicSlice GivenTensorFill MemcpyFromHost MemcpyToHost",
-        "BitmaskDropout ExpandDims GatherND Pad QLinearConcat RelativePositionBias RemovePadding RestorePadding "
-        "Tokenizer TorchEmbedding Trilu UnfoldTensor",
-        {
-            NCHWC: "ReorderInput ReorderOutput",
-            NHWC: "DepthToSpace MaxUnpool SpaceToDepth",
-            ML: "ArrayFeatureExtractor CastMap CategoryMapper DictVectorizer FeatureVectorizer LabelEncoder "
-            "OneHotEncoder ZipMap",
-        },
-    ),
-)
+    Family(CostRule("0 FLOPs: elements are moved, or made, without arithmetic", nothing),
+        "BitCast Cast CastLike CenterCropPad Compress Concat ConcatFromSequence Constant ConstantOfShape DepthToSpace "
+        "Dropout Expand EyeLike Flatten Gather GatherElements GatherND Identity MaxUnpool OneHot Optional "
+        "OptionalGetElement OptionalHasElement Pad Reshape ReverseSequence SequenceAt SequenceConstruct SequenceEmpty "
+        "SequenceErase SequenceInsert SequenceLength Shape Size Slice SpaceToDepth Split SplitToSequence Squeeze "
+        "StringConcat StringNormalizer StringSplit TensorScatter Tile Transpose Trilu Unsqueeze Crop DynamicSlice "
+        "GivenTensorFill MemcpyFromHost MemcpyToHost ms: BitmaskDropout ExpandDims GatherND Pad QLinearConcat "
+        "RelativePositionBias RemovePadding RestorePadding Tokenizer TorchEmbedding Trilu UnfoldTensor nchwc: "
+        "ReorderInput ReorderOutput nhwc: DepthToSpace MaxUnpool SpaceToDepth ml: ArrayFeatureExtractor CastMap "
+        "CategoryMapper DictVectorizer FeatureVectorizer LabelEncoder OneHotEncoder ZipMap"),
+)  # fmt: skip
 
 RULES: Final[Mapping[tuple[str, str], CostRule]] = {key: family.rule for family in FAMILIES for key in family.keys}
 """The rule of each operator."""
