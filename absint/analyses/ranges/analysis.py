@@ -13,10 +13,11 @@ from functools import cached_property
 from math import inf
 from typing import Final, SupportsFloat
 
+from absint.analyses.arithmetic import COMPARISONS
 from absint.analyses.exchange import companions, finished, found_by
 from absint.analyses.forward import ForwardAnalysis
 from absint.analyses.queries import ElementBounds, Query, Reachable, Row, ShapeOf
-from absint.analyses.ranges.functions import COMPARISONS, ELEMENTWISE
+from absint.analyses.ranges.functions import ELEMENTWISE
 from absint.analyses.ranges.fused import ATTENTION, FUSED, WINDOWS, sum_of_inputs
 from absint.analyses.ranges.ml import ML, SCORES
 from absint.analyses.ranges.norms import NORMS, cells
@@ -136,35 +137,20 @@ class Ranges(ForwardAnalysis[Span]):
         return isinstance(value, Tensor) and value.contents is not None
 
     def assume(self, node: int, inputs: Sequence[Span | None], truth: bool) -> Sequence[Span | None]:
-        item = self.nodes[node]
-        if item.operator not in COMPARISONS or len(inputs) != 2 or inputs[0] is None or inputs[1] is None:
+        method, is_reversed = COMPARISONS.get(self.nodes[node].operator, ("", False))
+        if not method or len(inputs) != 2 or inputs[0] is None or inputs[1] is None:
             return inputs
-        dtype = self.ask(ShapeOf, item.operands[0]).dtype
-        is_swapped = item.operator.startswith("Greater")
-        a, b = (inputs[1], inputs[0]) if is_swapped else (inputs[0], inputs[1])
+        dtype = self.ask(ShapeOf, self.nodes[node].operands[0]).dtype
+        a, b = (inputs[1], inputs[0]) if is_reversed else (inputs[0], inputs[1])
         if dtype in FLOATS:
-            left, right = self._float_sides(item.operator, a, b, truth)
+            sides: list[Span] = [*getattr(FLOATS[DType.DOUBLE], method)(a, b, truth)]
         elif a.is_empty or b.is_empty:
-            left, right = NONE, NONE
+            sides = [NONE, NONE]
         elif dtype in INTEGER_RANGES:
-            left, right = self._integer_sides(item.operator, a, b, truth)
+            sides = list(map(span_of, getattr(INTS, method)(interval(a), interval(b), truth)))
         else:
             return inputs
-        return (right, left) if is_swapped else (left, right)
-
-    def _float_sides(self, operator: str, a: Span, b: Span, truth: bool) -> tuple[Span, Span]:
-        domain = FLOATS[DType.DOUBLE]
-        if operator == "Equal":
-            return domain.assume_equal(a, b, truth)
-        return (domain.assume_less_equal if operator.endswith("OrEqual") else domain.assume_less)(a, b, truth)
-
-    def _integer_sides(self, operator: str, a: Span, b: Span, truth: bool) -> tuple[Span, Span]:
-        x, y = interval(a), interval(b)
-        if operator == "Equal":
-            pair = INTS.assume_equal(x, y, truth)
-        else:
-            pair = (INTS.assume_less_equal if operator.endswith("OrEqual") else INTS.assume_less)(x, y, truth)
-        return span_of(pair[0]), span_of(pair[1])
+        return sides[::-1] if is_reversed else sides
 
     # After it ran
 

@@ -8,6 +8,7 @@ from functools import partial, reduce
 from math import inf, isinf
 from typing import Final, Literal
 
+from absint.analyses.arithmetic import COMPARISONS
 from absint.analyses.ranges.norms import own
 from absint.analyses.ranges.origins import LEAST, own_inverse_root, own_root, without_nan
 from absint.analyses.ranges.rules import NONE, ONE, ZERO, fitted, interval, join, picked, truth
@@ -294,9 +295,6 @@ def of_form(name: str) -> Rule:
 
 
 # Truths
-
-
-COMPARISONS: Final = ("Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Equal")
 
 
 def compared(name: str) -> Rule:
