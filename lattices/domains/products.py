@@ -82,6 +82,27 @@ def _strided(bounds: Interval, steps: Congruence | None) -> Strided:
     return Interval(lo, hi), steps
 
 
+def _of_parts(name: str) -> Callable[..., Strided]:
+    """The operation of this name, which both domains have, on intervals and on congruences."""
+
+    def apply(self: StridedIntervals, *operands: Strided) -> Strided:
+        bounds, steps = zip(*operands, strict=True)
+        return self.of(getattr(INTERVALS, name)(*bounds), getattr(CONGRUENCES, name)(*steps))
+
+    return apply
+
+
+def _assuming(name: str) -> Callable[..., tuple[Strided, Strided]]:
+    """The same of a comparison, which gives the values of both sides; where one has none, neither has."""
+
+    def assume(self: StridedIntervals, a: Strided, b: Strided, taken: bool = True) -> tuple[Strided, Strided]:
+        bounds, steps = (getattr(d, name)(a[at], b[at], taken) for at, d in enumerate((INTERVALS, CONGRUENCES)))
+        left, right = map(self.of, bounds, steps)
+        return (self.bottom, self.bottom) if self.bottom in (left, right) else (left, right)
+
+    return assume
+
+
 class StridedIntervals(ReducedProduct[Interval, Congruence | None], NumberDomain[Strided]):
     """Intervals with a congruence, reduced, with the arithmetic that both have."""
 
@@ -104,58 +125,12 @@ class StridedIntervals(ReducedProduct[Interval, Congruence | None], NumberDomain
         fits = dtype.is_integer and bounds == element[0]
         return element if fits else self.of(bounds, CONGRUENCES.top)
 
-    def neg(self, a: Strided) -> Strided:
-        return self.of(INTERVALS.neg(a[0]), CONGRUENCES.neg(a[1]))
+    neg, abs, add, sub, mul = map(_of_parts, ("neg", "abs", "add", "sub", "mul"))
+    floordiv, truncdiv, mod, rem = map(_of_parts, ("floordiv", "truncdiv", "mod", "rem"))
+    div, min, max = map(_of_parts, ("truncdiv", "min", "max"))
 
-    def abs(self, a: Strided) -> Strided:
-        return self.of(INTERVALS.abs(a[0]), CONGRUENCES.abs(a[1]))
-
-    def add(self, a: Strided, b: Strided) -> Strided:
-        return self.of(INTERVALS.add(a[0], b[0]), CONGRUENCES.add(a[1], b[1]))
-
-    def sub(self, a: Strided, b: Strided) -> Strided:
-        return self.of(INTERVALS.sub(a[0], b[0]), CONGRUENCES.sub(a[1], b[1]))
-
-    def mul(self, a: Strided, b: Strided) -> Strided:
-        return self.of(INTERVALS.mul(a[0], b[0]), CONGRUENCES.mul(a[1], b[1]))
-
-    def floordiv(self, a: Strided, b: Strided) -> Strided:
-        return self.of(INTERVALS.floordiv(a[0], b[0]), CONGRUENCES.floordiv(a[1], b[1]))
-
-    def truncdiv(self, a: Strided, b: Strided) -> Strided:
-        return self.of(INTERVALS.truncdiv(a[0], b[0]), CONGRUENCES.truncdiv(a[1], b[1]))
-
-    def div(self, a: Strided, b: Strided) -> Strided:
-        """As `truncdiv`."""
-        return self.truncdiv(a, b)
-
-    def mod(self, a: Strided, b: Strided) -> Strided:
-        return self.of(INTERVALS.mod(a[0], b[0]), CONGRUENCES.mod(a[1], b[1]))
-
-    def rem(self, a: Strided, b: Strided) -> Strided:
-        return self.of(INTERVALS.rem(a[0], b[0]), CONGRUENCES.rem(a[1], b[1]))
-
-    def min(self, a: Strided, b: Strided) -> Strided:
-        return self.of(INTERVALS.min(a[0], b[0]), CONGRUENCES.min(a[1], b[1]))
-
-    def max(self, a: Strided, b: Strided) -> Strided:
-        return self.of(INTERVALS.max(a[0], b[0]), CONGRUENCES.max(a[1], b[1]))
-
-    def assume_less(self, a: Strided, b: Strided, taken: bool = True) -> tuple[Strided, Strided]:
-        return self._both(INTERVALS.assume_less(a[0], b[0], taken), CONGRUENCES.assume_less(a[1], b[1], taken))
-
-    def assume_less_equal(self, a: Strided, b: Strided, taken: bool = True) -> tuple[Strided, Strided]:
-        steps = CONGRUENCES.assume_less_equal(a[1], b[1], taken)
-        return self._both(INTERVALS.assume_less_equal(a[0], b[0], taken), steps)
-
-    def assume_equal(self, a: Strided, b: Strided, taken: bool = True) -> tuple[Strided, Strided]:
-        return self._both(INTERVALS.assume_equal(a[0], b[0], taken), CONGRUENCES.assume_equal(a[1], b[1], taken))
-
-    def _both(
-        self, bounds: tuple[Interval, Interval], steps: tuple[Congruence | None, Congruence | None]
-    ) -> tuple[Strided, Strided]:
-        left, right = self.of(bounds[0], steps[0]), self.of(bounds[1], steps[1])
-        return (self.bottom, self.bottom) if self.bottom in (left, right) else (left, right)
+    assume_less, assume_less_equal = map(_assuming, ("assume_less", "assume_less_equal"))
+    assume_equal = _assuming("assume_equal")
 
 
 STRIDED: Final = StridedIntervals()
