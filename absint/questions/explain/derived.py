@@ -28,15 +28,14 @@ PlaceKind = Literal["axis", "element", "length"]
 class Coordinate(NamedTuple):
     """A dim by its axis, an element by its row-major index, or a length.
 
-    The axes after a shape variable have negative numbers, from the end: in `[N, *s, 64]` they are 0 and -1. `depth`
-    counts the sequences, optionals and maps around it. `items` are the positions in sequences whose elements are known
-    one by one, None for other sequences; empty if there are none.
+    The axes after a shape variable have negative numbers, from the end: in `[N, *s, 64]` they are 0 and -1. `around`
+    are the positions in the sequences, optionals and maps around it, the outermost first: None unless it is in a
+    sequence whose elements are known one by one.
     """
 
     kind: PlaceKind
     at: int = 0
-    depth: int = 0
-    items: tuple[int | None, ...] = ()
+    around: tuple[int | None, ...] = ()
 
     def with_axis(self, axis: int) -> Coordinate:
         """The place of an axis once there is a further one, which has this number; axes count from their own end."""
@@ -54,7 +53,7 @@ FIRST: Final = Coordinate("element")
 
 
 def _opened(value: Value | None, place: Coordinate) -> Value | None:
-    for at in place.items or (None,) * place.depth:
+    for at in place.around:
         if not isinstance(value, Container):
             return None
         each = value.each if at is not None and isinstance(value, SequenceOf) else None
@@ -93,22 +92,17 @@ def numbers_of(value: Value | None) -> Iterator[tuple[Coordinate, Element]]:
     stack: list[tuple[Value | None, tuple[int | None, ...]]] = [(value, ())]
     while stack:
         value, around = stack.pop()
-        depth, items = len(around), _told_apart(around)
         if isinstance(value, SequenceOf) and not isinstance(value.length, Unknown):
-            yield Coordinate("length", 0, depth, items), value.length
+            yield Coordinate("length", 0, around), value.length
         stack.extend((inner, (*around, at)) for at, inner in reversed(_insides(value)))
         if isinstance(value, Tensor) and value.contents is not None:
             for at, element in enumerate(value.contents.elements):
                 if element is not OPAQUE and not isinstance(element, Unknown):
-                    yield Coordinate("element", at, depth, items), element
+                    yield Coordinate("element", at, around), element
         if isinstance(value, AnyTensor):
             for axis, dim in zip(axes_of(value.shape), value.shape.known, strict=True):
                 if not isinstance(dim, Unknown):
-                    yield Coordinate("axis", axis, depth, items), dim
-
-
-def _told_apart(around: tuple[int | None, ...]) -> tuple[int | None, ...]:
-    return around if any(at is not None for at in around) else ()
+                    yield Coordinate("axis", axis, around), dim
 
 
 def _insides(value: Value | None) -> list[tuple[int | None, Value]]:
@@ -118,16 +112,15 @@ def _insides(value: Value | None) -> list[tuple[int | None, Value]]:
     return [(None, value.element)] if isinstance(value, Container) else []
 
 
-def replaced(value: Value, changes: Mapping[Coordinate, Element]) -> Value:
-    """The value with other numbers at some places. Elements whose number is no longer known are forgotten."""
-    return _rebuilt(value, changes, ())
+def replaced(value: Value, changes: Mapping[Coordinate, Element], around: tuple[int | None, ...] = ()) -> Value:
+    """The value with other numbers at some places. Elements whose number is no longer known are forgotten.
 
-
-def _rebuilt(value: Value, changes: Mapping[Coordinate, Element], around: tuple[int | None, ...]) -> Value:
+    The places of `changes` are those in a container that has the value at `around`.
+    """
     if not isinstance(value, Container):
         return _replaced(value, changes, around)
-    inner = iter([_rebuilt(found, changes, (*around, at)) for at, found in _insides(value)])
-    length = changes.get(Coordinate("length", 0, len(around), _told_apart(around)))
+    inner = iter([replaced(found, changes, (*around, at)) for at, found in _insides(value)])
+    length = changes.get(Coordinate("length", 0, around))
     if isinstance(value, SequenceOf) and value.items is None:
         return SequenceOf(next(inner), length if isinstance(length, Dim) else value.length)
     return value.map(lambda part: next(inner))
@@ -136,17 +129,16 @@ def _rebuilt(value: Value, changes: Mapping[Coordinate, Element], around: tuple[
 def _replaced(value: Value, changes: Mapping[Coordinate, Element], around: tuple[int | None, ...]) -> Value:
     if not isinstance(value, AnyTensor):
         return value
-    depth, items = len(around), _told_apart(around)
     shape, contents = value.shape, value.contents if isinstance(value, Tensor) else None
     if shape.known:
         axes = zip(axes_of(shape), shape.known, strict=True)
-        found = ((changes.get(Coordinate("axis", a, depth, items)), dim) for a, dim in axes)
+        found = ((changes.get(Coordinate("axis", a, around)), dim) for a, dim in axes)
         dims = tuple([number if isinstance(number, Dim) else dim for number, dim in found])
         if dims != shape.known:
             shape = shape.around(dims)
             contents = contents if contents is not None and contents.is_fill else None
     if contents is not None:
-        elements = [changes.get(Coordinate("element", at, depth, items), e) for at, e in enumerate(contents.elements)]
+        elements = [changes.get(Coordinate("element", at, around), e) for at, e in enumerate(contents.elements)]
         contents = Contents.fill(elements[0]) if contents.is_fill else Contents.of(contents.shape or (), elements)
     return Tensor(value.dtype, shape, contents) if isinstance(value, Tensor) else SparseTensor(value.dtype, shape)
 
@@ -248,8 +240,7 @@ class Number:
             name = f"value of {name}"
         else:
             name = f"{name} element {', '.join(map(str, _unravelled(place.at, self.sizes)))}"
-        around = place.items or (None,) * place.depth
-        return name + "".join(" of each item" if at is None else f" of item {at}" for at in reversed(around))
+        return name + "".join(" of each item" if at is None else f" of item {at}" for at in reversed(place.around))
 
     @property
     def full_name(self) -> str:

@@ -35,7 +35,7 @@ _NUMBER: Final = Object[Number](
     Key("axis", maybe(int), "of a dim; below 0 it counts from the end of an unknown rank", _index("axis")),
     Key("element", maybe(int), "of an element: its row-major index", _index("element")),
     Key("length", bool, "it is the length of a sequence", lambda number: number.place.kind == "length"),
-    Key("depth", int, "how many sequences, optionals and maps are around it", lambda number: number.place.depth),
+    Key("depth", int, "how many sequences, optionals and maps are around it", lambda number: len(number.place.around)),
     Key("dim", ELEMENT, "the number", lambda number: number.number),
 )
 _SOURCE: Final = Object[Source](

@@ -214,7 +214,7 @@ class _Text:
             numbers = ", ".join(self._number(source.at.number) for source in shown)
             numbers += f", and {len(group) - len(shown):,} more" if len(group) > len(shown) else ""
             places = ", ".join(str(source.at.place.at) for source in shown)
-            if kind == "length" or first.place.depth:
+            if kind == "length" or first.place.around:
                 yield f"{self._numbered(first)} ({by})"
             elif kind == "axis":
                 yield f"{self.mention(f'{plain(name)}[{places}]', first)} = {numbers} ({by})"

@@ -52,7 +52,7 @@ def test_another_length_forgets_the_elements() -> None:
 def test_what_is_not_there() -> None:
     assert number_at(IMAGE, Coordinate("axis", 2)) is None
     assert number_at(IMAGE, Coordinate("element", 0)) is None
-    assert number_at(IMAGE, Coordinate("axis", 0, depth=1)) is None
+    assert number_at(IMAGE, Coordinate("axis", 0, (None,))) is None
     assert number_at(VECTOR, Coordinate("element", 2)) is None
     assert number_at(FILLED, Coordinate("element", 100)) is symbol("M")
     assert number_at(TOP, Coordinate("axis")) is None
