@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from absint.lattices.records import NamedTuple
+from absint.lattices.terms.expr import reached
 from absint.lattices.value import TOP, Value
 from absint.model import schemas
 from absint.model.messages import AttributeMessage, FunctionMessage, NodeMessage
@@ -131,17 +132,12 @@ def recursive(calls: Mapping[Name, tuple[int, list[Name]]]) -> Iterator[Name]:
     while ends := [name for name, inner in calling.items() if not inner & calling.keys()]:
         for name in ends:
             del calling[name]
-    return (name for name in calling if name in reached(calls, name))
+    return (name for name in calling if name in _called(calls, name))
 
 
-def reached(calls: Mapping[Name, tuple[int, list[Name]]], name: Name) -> set[Name]:
+def _called(calls: Mapping[Name, tuple[int, list[Name]]], name: Name) -> set[Name]:
     """The functions that a function calls, through others too."""
-    found, queue = set[Name](), [name]
-    while queue:
-        new = set(calls[queue.pop()][1]) - found
-        found |= new
-        queue += new
-    return found
+    return reached(calls[name][1], lambda inner: calls[inner][1])
 
 
 LARGE: Final = 20_000
@@ -281,7 +277,7 @@ class Functions:
 
     def _distinct(self, name: Name) -> int:
         """The nodes of the function and of all that it reaches; more than any call has if one of them is recursive."""
-        found = {name, *reached(self._calls, name)}
+        found = {name, *_called(self._calls, name)}
         return 1 << 63 if found & self._recursive else sum(self._calls[each][0] for each in found)
 
     def folds(self, call: Call, function: FunctionMessage, fits: bool, *, inside: bool) -> bool:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from absint.engine import WeakTopologicalOrder, weak_topological_order
 from absint.lattices.logic.relation import Relation
 from absint.lattices.shape import Shape
+from absint.lattices.terms.expr import reached
 from absint.program.nodes import Node, Nodes, Path
 from absint.program.steps import LoopBody, Operand, Step
 from absint.transfer.semantics import EITHER, Semantics
@@ -126,14 +127,12 @@ class Program:
         places, operands = self.nodes.places, self.nodes.operands
         if all(producer < 0 or not operands[producer] for producer, _ in operands[operand[0]]):
             return True
-        stack, seen = [node], {node}
-        while stack:
-            current = stack.pop()
-            for producer, _ in (*operands[current], (places[current][1], 0)):
-                if producer >= operand[0] and producer not in seen:
-                    seen.add(producer)
-                    stack.append(producer)
-        return operand[0] in seen
+
+        def before(node: int) -> list[int]:
+            producers = (*(producer for producer, _ in operands[node]), places[node][1])
+            return [producer for producer in producers if producer >= operand[0]]
+
+        return operand[0] in reached([node], before)
 
     @cached_property
     def declared(self) -> Mapping[Operand, tuple[Shape, ...]]:

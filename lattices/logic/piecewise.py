@@ -21,7 +21,7 @@ from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.formula import NO, TRUE, UNKNOWN, UNKNOWN_RELATION, YES, Comparison, Relation, conjunction
 from absint.lattices.logic.relation import defined, eq, ge, ite, le
 from absint.lattices.terms.evaluation import INTEGERS, is_partial, states
-from absint.lattices.terms.expr import Atom, Dim, Expr, Symbol, add, const, expr_of, mul, postorder, product
+from absint.lattices.terms.expr import Atom, Dim, Expr, Symbol, add, const, expr_of, mul, postorder, product, reached
 from absint.lattices.terms.floats import Float
 from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.normal import rebuilt, with_atoms
@@ -59,17 +59,13 @@ def _needed(root: Dim | Relation) -> set[Atom]:
     """The atoms without which the root has no value: all but those in sides of choices and in parts of connectives."""
     if not isinstance(root, Expr | Comparison):
         return set()
-    found: set[Atom] = set()
-    stack = [*root.atoms()]
-    while stack:
-        node = stack.pop()
-        if node not in found:
-            found.add(node)
-            operands = node.args[:1] if node.op == "ite" else node.args
-            stack += chain.from_iterable(
-                arg.atoms() for arg in operands if not isinstance(arg, Relation) or isinstance(arg, Comparison)
-            )
-    return found
+
+    def onward(node: Atom) -> Iterator[Atom]:
+        operands = node.args[:1] if node.op == "ite" else node.args
+        numbers = (arg for arg in operands if not isinstance(arg, Relation) or isinstance(arg, Comparison))
+        return chain.from_iterable(arg.atoms() for arg in numbers)
+
+    return reached(root.atoms(), onward)
 
 
 _TOLD: Final = (

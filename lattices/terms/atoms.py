@@ -300,6 +300,18 @@ def operands_first(root: T, operands: Callable[[T], Sequence[T]], known: Contain
     return list(done)
 
 
+def reached(starts: Iterable[T], onward: Callable[[T], Iterable[T]]) -> set[T]:
+    """The starts, and all that they lead to in any number of steps."""
+    found: set[T] = set()
+    pending = [*starts]
+    while pending:
+        item = pending.pop()
+        if item not in found:
+            found.add(item)
+            pending += onward(item)
+    return found
+
+
 # Monomials, products of atoms sorted by key: their order, product and bounds.
 
 

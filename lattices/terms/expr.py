@@ -25,6 +25,7 @@ from absint.lattices.terms.atoms import (
     Values,
     joined,
     postorder,
+    reached,
     sum_bounds,
     term_order,
 )
@@ -344,5 +345,5 @@ __all__ = [
     "MAX_BITS", "MAX_DEGREE", "MAX_DIM", "MAX_SIZE", "MAX_TERMS", "MINUS_ONE", "NATURAL", "ONE_EXPR", "UNKNOWN_DIM",
     "UNKNOWN_SIZE", "ZERO_EXPR", "Atom", "Binding", "Constant", "Dim", "Expr", "Monomial", "Symbol", "UndefinedError",
     "Unknown", "add", "as_dim", "const", "constant_divisor", "expr_of", "integer_symbol", "mul", "neg", "operand",
-    "polynomial", "postorder", "product", "sole_atom", "sub", "symbol",
+    "polynomial", "postorder", "product", "reached", "sole_atom", "sub", "symbol",
 ]  # fmt: skip

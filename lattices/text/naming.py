@@ -12,7 +12,7 @@ from itertools import count
 from typing import Final, NamedTuple
 
 from absint.lattices.logic.relation import FALSE, TRUE, Relation
-from absint.lattices.terms.atoms import operands_first
+from absint.lattices.terms.atoms import operands_first, reached
 from absint.lattices.terms.evaluation import casts_floats
 from absint.lattices.terms.expr import Dim, Expr, Symbol, sole_atom
 from absint.lattices.text.layout import Shown, sides
@@ -95,13 +95,7 @@ class Naming:
 
     def needed(self, names: Iterable[str]) -> dict[str, str]:
         """The definitions of some names, and of all names in these, in order of appearance."""
-        found: set[str] = set()
-        pending = list(names)
-        while pending:
-            name = pending.pop()
-            if name not in found:
-                found.add(name)
-                pending += self._definitions[name].names
+        found = reached(names, lambda name: self._definitions[name].names)
         return {name: definition.text for name, definition in self._definitions.items() if name in found}
 
     def _name(self, expr: Expr) -> str:

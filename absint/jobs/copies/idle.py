@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from absint.lattices.terms.expr import Expr
-from absint.program.steps import LoopBody, LoopExit, Operand, ScanExit
+from absint.lattices.terms.expr import Expr, reached
+from absint.program.steps import LoopBody, LoopExit, ScanExit
 from absint.solution.analysed import Analysed
 
 
@@ -30,19 +30,12 @@ def _is_busy(analysed: Analysed, step: LoopExit) -> bool:
 def sized_by(analysed: Analysed) -> set[int]:
     """The nodes with values from which scan outputs of loops without a trip may take sizes."""
     nodes = analysed.nodes
-    pending: list[Operand] = []
-    for number, step in idle_loops(analysed):
-        pending += step.parts(nodes[number].operands).slices
-    for node in nodes:
-        if isinstance(node.step, ScanExit):
-            pending += node.operands
-    found: set[int] = set()
-    while pending:
-        number, _ = pending.pop()
-        if number >= 0 and number not in found:
-            found.add(number)
-            pending += nodes[number].operands
-            head = nodes[number].step
-            if isinstance(head, LoopBody):
-                pending += head.back
-    return found
+    stacked = [step.parts(nodes[number].operands).slices for number, step in idle_loops(analysed)]
+    stacked += [node.operands for node in nodes if isinstance(node.step, ScanExit)]
+
+    def before(number: int) -> list[int]:
+        step = nodes[number].step
+        operands = (*nodes[number].operands, *(step.back if isinstance(step, LoopBody) else ()))
+        return [producer for producer, _ in operands if producer >= 0]
+
+    return reached((number for operands in stacked for number, _ in operands if number >= 0), before)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from absint.lattices.terms.expr import reached
 from absint.lattices.text.escapes import plain
 from absint.questions.certificates.certificate import PREMISES, Certificate, file_of
 from absint.questions.certificates.step import Step
@@ -40,15 +41,11 @@ def single(certificate: Certificate) -> str:
 
 
 def _on_the_way(steps: tuple[Step, ...], last: int) -> set[int]:
-    found: set[int] = set()
-    pending = [last]
-    while pending:
-        number = pending.pop()
-        if number >= 0 and number not in found:
-            found.add(number)
-            places = (*(place for place in steps[number].takes if place is not None), *steps[number].facts)
-            pending += [place.step for place in places]
-    return found
+    def before(number: int) -> list[int]:
+        places = (*(place for place in steps[number].takes if place is not None), *steps[number].facts)
+        return [place.step for place in places if place.step >= 0]
+
+    return reached([last], before)
 
 
 def _said(number: int, step: Step, numbers: dict[str, int]) -> Iterator[str]:

@@ -12,6 +12,7 @@ from typing import Final, Literal
 
 from absint.lattices.limits import Limits
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation
+from absint.lattices.terms.expr import reached
 from absint.lattices.text import TextError, parse_relation
 from absint.lattices.text.documents import Document
 from absint.lattices.text.escapes import excerpt, format_sizes, plain
@@ -257,14 +258,7 @@ def upstream(analysed: Analysed, nodes: Iterable[int]) -> set[int]:
     before: dict[int, list[int]] = {}
     for producer, node in analysed.program.edges():
         before.setdefault(node, []).append(producer)
-    found: set[int] = set()
-    pending = [node for node in nodes if node >= 0]
-    while pending:
-        node = pending.pop()
-        if node not in found:
-            found.add(node)
-            pending += before.get(node, ())
-    return found
+    return reached((node for node in nodes if node >= 0), lambda node: before.get(node, ()))
 
 
 def drawn(analysed: Analysed) -> set[str]:
