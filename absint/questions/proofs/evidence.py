@@ -68,21 +68,16 @@ class Executions:
         """The first sizes at which a run makes the query false; else None, and the reason. Ordinary sizes go first,
         since some runtimes fail on empty tensors alone.
         """
-        try:
-            return self._first_against(query, candidates)
-        except DeadlineError as error:
-            return None, str(error)
-
-    def _first_against(
-        self, query: str | Relation, candidates: Sequence[Mapping[str, int]]
-    ) -> tuple[Mapping[str, int] | None, str]:
         why = ""
         for sizes in sorted(candidates, key=lambda at: min(at.values(), default=1) < 1)[:MOST_RUNS]:
             if self._failures >= MOST_FAILURES and not self.sizes:
                 return None, why or "no run of the model succeeded so far"
-            if remaining(SECONDS) < LEAST_SECONDS:
-                return None, why or "there is no time left for a run"
-            failure = unmade(self._analysed, sizes) or self.against(query, sizes)
+            try:
+                if remaining(SECONDS) < LEAST_SECONDS:
+                    return None, why or "there is no time left for a run"
+                failure = unmade(self._analysed, sizes) or self.against(query, sizes)
+            except DeadlineError as error:
+                return None, str(error)
             if not failure:
                 self.sizes.append(sizes)
                 return sizes, ""
