@@ -22,6 +22,7 @@ ROOMS = {
         "absint.diagnostics",
         "absint.engine",
         "absint.errors",
+        "absint.homes",
         "absint.lattices",
         "absint.model",
         "absint.packages",
