@@ -15,7 +15,7 @@ from absint.jobs.copies.gate import LeftOut
 from absint.jobs.copies.saving import STANDARD_OUTPUT, pieces_of
 from absint.jobs.dynamizing.choosing import settle
 from absint.jobs.dynamizing.coinciding import as_named
-from absint.jobs.dynamizing.finding import Found
+from absint.jobs.dynamizing.finding import Found, Setting
 from absint.jobs.dynamizing.judging import Judging
 from absint.jobs.dynamizing.listing import Baked, Cause, baked, causes
 from absint.jobs.dynamizing.preparing import Axes, Request, prepared, refuse_overridable, sized
@@ -128,11 +128,12 @@ def dynamize(
         base.CopyFrom(outline.model)
         static, axes, taken = prepared(analysed, axes, base, lambda: variant(base, {}), limits)
         request = Request(static, axes, rows)
-        resizing = Resizing(request.sizes, request.promised | request.assumed)
         constants = Constants(static, base, outline, opened)
+        resizing = Resizing(request.sizes, request.promised | request.assumed)
+        setting = Setting(static, request.inputs, resizing, constants.may_vary)
 
         def rewritten(found: Found, *, fix: bool) -> Rewriter:
-            return Rewriter(static, found, resizing, constants).run(fix=fix)
+            return Rewriter(found, constants).run(fix=fix)
 
         def to_run(found: Found) -> bytes | None:
             pieces = list(outline.pieces(rewritten(found, fix=True).model))
@@ -142,18 +143,17 @@ def dynamize(
             return variant(rewritten(found, fix=True).model, {})
 
         judging = Judging(static, request, analysed.loaded.model.graph, to_run, mended_by, runs=fix and run)
-        settled = settle(static, request.inputs, resizing, constants.may_vary, judging)
+        settled = settle(setting, judging)
         if request.assumed and not judging.standing(settled.found):  # they count no rows
-            resizing = Resizing(request.sizes)
-            settled = settle(static, request.inputs, resizing, constants.may_vary, judging)
-        found = settled.found = as_named(static, settled.found, constants.may_vary, judging)
+            settled = settle(setting._replace(resizing=Resizing(request.sizes)), judging)
+        found = settled.found = as_named(settled.found, judging)
         refuse_overridable(static, [*(item.node for _, item in found.left if item is not None), *sized(static)])
         kept, mended = rewritten(found, fix=False), rewritten(found, fix=True)
         before, after = variant(kept.model, {}), judging.copy(found)
         at_old_sizes = variant(mended.model, request.sizes)
         differing = (*_differing(static, at_old_sizes), *_other_elements(static, at_old_sizes, mended))
         legal = contract(after, limits)
-        listed = tuple(baked(static, settled, resizing, mended, legal, constants.may_vary, judging))
+        listed = tuple(baked(settled, mended, legal, judging))
         compared = judging.compared(found) if fix else {}
         open_ = [item for _, item in found.left if item is not None]
         refusal = _refusal(listed, open_, compared, judging.lacking(found), _hint(request, static)) if fix else ""
@@ -174,7 +174,7 @@ def dynamize(
         request.sizes,
         request.axes,
         listed if fixed else tuple(replace(item, written="") for item in listed),
-        tuple(causes(static, found)),
+        tuple(causes(found)),
         legal if fixed else unmended,
         unmended,
         differing,

@@ -12,7 +12,7 @@ from onnx.numpy_helper import to_array
 
 from absint.jobs.dynamizing.making import RecipeEmitter
 from absint.jobs.dynamizing.repairing import numbers_of
-from absint.jobs.dynamizing.resizing import Resizing, TableError, Tables, are_places, evaluated
+from absint.jobs.dynamizing.resizing import TableError, Tables, are_places, evaluated
 from absint.jobs.rewriting.emitting import NotWrittenError
 from absint.jobs.rewriting.folding import INITIALISERS_ALONE, copied
 from absint.lattices.terms.expr import Expr, Symbol, const
@@ -134,7 +134,8 @@ _ENDS: Final = 2
 class Rewriter:
     """Writes decisions into a copy of the model's outline."""
 
-    def __init__(self, analysed: Analysed, found: Found, resizing: Resizing, constants: Constants) -> None:
+    def __init__(self, found: Found, constants: Constants) -> None:
+        analysed, resizing = found.setting.analysed, found.setting.resizing
         self.model = ModelProto()
         self.model.CopyFrom(constants.model)
         self.written: dict[Place, str] = {}
