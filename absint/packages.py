@@ -24,8 +24,8 @@ def lazily(namespace: dict[str, object], homes: Mapping[str, str]) -> Callable[[
         was_on = gc.isenabled()
         gc.disable()  # what modules define stays, and the collector of cycles would look at all of it
         try:
-            module = import_module(home)
-            found = getattr(module, name) if hasattr(module, name) else import_module(f"{home}.{name}")
+            members = vars(import_module(home))
+            found = members[name] if name in members else import_module(f"{home}.{name}")
         finally:
             if was_on:
                 gc.enable()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from math import prod
-from typing import TYPE_CHECKING, Final, Literal, cast
+from typing import Final, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -32,12 +33,7 @@ from absint.runs.process import ProcessError
 from absint.runs.session import Handed, Outcome, execute
 from absint.shapes.inputs import InputElement
 from absint.shapes.sizes import check_number, facts_of
-
-if TYPE_CHECKING:
-    import os
-
-    from absint.solution.analysed import Analysed
-
+from absint.solution.analysed import Analysed
 
 # Numbers for the elements of small inputs in a run: those that a binding gives, and the rest as the caller assumes.
 

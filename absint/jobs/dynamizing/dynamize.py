@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from onnx import ModelProto
 
@@ -33,11 +33,8 @@ from absint.model.wire.splicing import Piece, size_of
 from absint.model.writing import check_target, write_copy
 from absint.questions.rows import OutputRows
 from absint.questions.sizes.contracts import contract
+from absint.solution.analysed import Analysed
 from absint.solver.contracts.contract import Contract
-
-if TYPE_CHECKING:
-    from absint.solution.analysed import Analysed
-
 
 LIMITS: Final = Limits(LONG)
 _MOST_RUN: Final = 1 << 28

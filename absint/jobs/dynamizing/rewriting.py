@@ -3,32 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto
 from onnx.helper import make_tensor_value_info, tensor_dtype_to_np_dtype
 from onnx.numpy_helper import to_array
 
+from absint.jobs.dynamizing.finding import Found
 from absint.jobs.dynamizing.making import RecipeEmitter
 from absint.jobs.dynamizing.repairing import numbers_of
-from absint.jobs.dynamizing.resizing import TableError, Tables, are_places, evaluated
+from absint.jobs.dynamizing.resizing import Array, TableError, Tables, are_places, evaluated
 from absint.jobs.rewriting.emitting import NotWrittenError
 from absint.jobs.rewriting.folding import INITIALISERS_ALONE, copied
 from absint.lattices.terms.expr import Expr, Symbol, const
 from absint.lattices.terms.normal import sole_atom
 from absint.lattices.value import Tensor
+from absint.model.inference import Outline
+from absint.model.opening import Opened
 from absint.model.protos import graphs, pairs
 from absint.program.steps import LoopBody, Operand
 from absint.shapes.summaries import State
-
-if TYPE_CHECKING:
-    from absint.jobs.dynamizing.finding import Found
-    from absint.jobs.dynamizing.resizing import Array
-    from absint.model.inference import Outline
-    from absint.model.opening import Opened
-    from absint.solution.analysed import Analysed
-
+from absint.solution.analysed import Analysed
 
 # The nodes and the constants of an analysed model as they stand in its file.
 

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from absint.errors import UsageError
 from absint.packages import is_installed
@@ -23,14 +24,10 @@ from absint.runs.pool import kept
 from absint.runs.process import ProcessError
 from absint.runs.run import SECONDS, feeds_for, in_one_line
 from absint.runs.session import Handed
+from absint.solution.analysed import Analysed
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from absint.solution.analysed import Analysed
-
-    Array = npt.NDArray[Any]
-    Outputs = Mapping[str, object]
+Array = npt.NDArray[Any]
+Outputs = Mapping[str, object]
 
 _ROWS: Final = 3
 _TOLERANCE, _OF_HALVES = 1e-3, 2e-2
