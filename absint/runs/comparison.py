@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from absint.lattices.logic.relation import FALSE
-from absint.lattices.logic.truth import NO
+from absint.lattices.logic.relation import FALSE, NO
 from absint.lattices.text.documents import Document, Head
 from absint.lattices.text.escapes import counted, excerpt, format_sizes
 from absint.lattices.text.forms import SIZES, Key, Object, keys_of, many

@@ -8,8 +8,7 @@ from math import isfinite
 from typing import Final
 
 from absint.lattices.contents import element_symbols
-from absint.lattices.logic.relation import Relation
-from absint.lattices.logic.truth import UNKNOWN, YES, Truth
+from absint.lattices.logic.relation import UNKNOWN, YES, Relation, Truth
 from absint.lattices.terms.evaluation import casts_floats, values_of
 from absint.lattices.terms.expr import Dim, Expr, Symbol, UndefinedError
 from absint.lattices.terms.floats import Float

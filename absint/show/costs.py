@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from absint.diagnostics import Severity
 from absint.errors import UsageError
-from absint.lattices.logic.relation import Relation
-from absint.lattices.logic.truth import NO
+from absint.lattices.logic.relation import NO, Relation
 from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.text.documents import Document
 from absint.lattices.text.escapes import excerpt, format_sizes, plain

@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.relation import Relation, le
-from absint.lattices.logic.truth import YES
+from absint.lattices.logic.relation import YES, Relation, le
 from absint.lattices.terms.expr import Dim, Expr, Symbol, expr_of
 from absint.lattices.text.documents import Document, Head
 from absint.lattices.text.forms import Key

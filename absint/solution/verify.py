@@ -7,8 +7,7 @@ from typing import Final
 from absint.lattices.contents import Element
 from absint.lattices.limits import Limits
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.relation import UNKNOWN_RELATION, Relation, eq
-from absint.lattices.logic.truth import UNKNOWN, YES
+from absint.lattices.logic.relation import UNKNOWN, UNKNOWN_RELATION, YES, Relation, eq
 from absint.lattices.terms.expr import Dim
 from absint.lattices.terms.normal import Real
 from absint.lattices.value import Tensor, Value

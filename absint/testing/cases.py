@@ -17,8 +17,7 @@ from onnx import AttributeProto, TensorProto, helper, numpy_helper
 from absint.lattices import ramp as ramps
 from absint.lattices.contents import OPAQUE, Contents, Element
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import FALSE, TRUE
-from absint.lattices.logic.truth import NO
+from absint.lattices.logic.relation import FALSE, NO, TRUE
 from absint.lattices.shape import Shape
 from absint.lattices.terms.atoms import HOLE_NAME
 from absint.lattices.terms.expr import Dim

@@ -38,6 +38,7 @@ from absint.lattices.logic.formula import (
     leads_negative,
     negation,
 )
+from absint.lattices.logic.truth import NO, UNKNOWN, YES, Truth
 from absint.lattices.terms.atoms import Symbol, atom
 from absint.lattices.terms.dim import Dim
 from absint.lattices.terms.evaluation import divides, is_partial, states
@@ -196,9 +197,10 @@ def _idle(condition: Relation, a: Expr, b: Expr) -> Dim | None:
 
 
 __all__ = [
-    "FALSE", "TRUE", "UNKNOWN_RELATION", "Comparison", "Relation", "boolean", "broadcastable", "chosen_of",
-    "comparison", "conjunction", "disjunction", "divisible", "eq", "first_not_one", "fitting", "ge", "gt", "implies",
-    "intervals_of", "is_plain", "ite", "le", "lt", "mapped", "ne", "negated", "negation", "number_of", "one_of",
+    "FALSE", "NO", "TRUE", "UNKNOWN", "UNKNOWN_RELATION", "YES", "Comparison", "Relation", "Truth", "boolean",
+    "broadcastable", "chosen_of", "comparison", "conjunction", "disjunction", "divisible", "eq", "first_not_one",
+    "fitting", "ge", "gt", "implies", "intervals_of", "is_plain", "ite", "le", "lt", "mapped", "ne", "negated",
+    "negation", "number_of", "one_of",
 ]  # fmt: skip
 
 

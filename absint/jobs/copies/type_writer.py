@@ -11,8 +11,7 @@ from onnx.onnx_pb import TensorShapeProto, TypeProto, ValueInfoProto
 from absint.errors import UsageError
 from absint.lattices.dtype import DType
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.relation import UNKNOWN_RELATION, Relation, eq
-from absint.lattices.logic.truth import NO, YES
+from absint.lattices.logic.relation import NO, UNKNOWN_RELATION, YES, Relation, eq
 from absint.lattices.shape import Shape
 from absint.lattices.terms import expr as ex
 from absint.lattices.terms.expr import Dim, Expr, Symbol, expr_of, sole_atom, symbol

@@ -13,8 +13,7 @@ from absint.jobs.diffing.answers import Amount, Figures, Inner, Meaning, Share, 
 from absint.jobs.diffing.correspondence import Correspondence, form_of, plain, type_text
 from absint.jobs.diffing.legality import Grounds
 from absint.lattices.limits import DeadlineError, Limits, on_time, within
-from absint.lattices.logic.relation import conjunction, eq
-from absint.lattices.logic.truth import NO
+from absint.lattices.logic.relation import NO, conjunction, eq
 from absint.lattices.terms.expr import UNKNOWN_DIM, Dim, Expr, const, sub
 from absint.model.protos import graphs
 from absint.model.schemas import since

@@ -14,8 +14,7 @@ from absint.jobs.diffing.correspondence import Correspondence, plain_relation
 from absint.jobs.diffing.numbering import Numbers
 from absint.jobs.diffing.witness import Both, Side
 from absint.lattices.limits import DeadlineError, Limits, within
-from absint.lattices.logic.relation import FALSE, TRUE, Relation, ge
-from absint.lattices.logic.truth import NO
+from absint.lattices.logic.relation import FALSE, NO, TRUE, Relation, ge
 from absint.lattices.text.escapes import format_sizes
 from absint.questions.sizes.checking import Judge, may_refuse
 from absint.questions.sizes.start import Parameters, Sizes, legal_sizes, small_sizes

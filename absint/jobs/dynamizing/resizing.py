@@ -11,8 +11,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from absint.lattices.logic.relation import FALSE, TRUE, Relation
-from absint.lattices.logic.truth import YES
+from absint.lattices.logic.relation import FALSE, TRUE, YES, Relation
 from absint.lattices.terms.expr import Dim, Expr, Symbol, add, const, mul, sub, symbol
 from absint.lattices.terms.normal import Substitution
 from absint.lattices.terms.polynomials import exact_quotient

@@ -11,8 +11,7 @@ from absint.jobs.copies.idle import idle_loops
 from absint.lattices.dtype import DType
 from absint.lattices.limits import Limits
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.relation import FALSE, TRUE, Relation, eq
-from absint.lattices.logic.truth import NO
+from absint.lattices.logic.relation import FALSE, NO, TRUE, Relation, eq
 from absint.lattices.records import changed
 from absint.lattices.terms.expr import Dim, Symbol, const
 from absint.lattices.text.escapes import format_sizes

@@ -10,8 +10,7 @@ from absint.jobs.linting.finding import Finding, in_order
 from absint.jobs.linting.weights import diagnosed, missing_weights
 from absint.lattices.limits import LONG, MEMORY, RLIMIT, Limits
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.relation import FALSE, Relation, disjunction, ge, is_plain
-from absint.lattices.logic.truth import NO
+from absint.lattices.logic.relation import FALSE, NO, Relation, disjunction, ge, is_plain
 from absint.lattices.terms.expr import Dim, Expr, Symbol, sole_atom
 from absint.lattices.text.escapes import excerpt
 from absint.lattices.text.naming import Names

@@ -18,8 +18,7 @@ from absint.jobs.rewriting.differing import differs
 from absint.lattices.contents import Element, element_symbols
 from absint.lattices.dtype import DType
 from absint.lattices.logic.facts import NO_FACTS, Facts
-from absint.lattices.logic.relation import TRUE, Relation, le
-from absint.lattices.logic.truth import YES
+from absint.lattices.logic.relation import TRUE, YES, Relation, le
 from absint.lattices.records import changed
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Atom, Dim, Expr, Symbol, const, product, symbol

@@ -16,8 +16,7 @@ from absint.jobs.rewriting.body import Body
 from absint.jobs.rewriting.folding import copied
 from absint.jobs.rewriting.noops import added_ones, dims_of, numbers_of, permutation, there_and_back
 from absint.lattices.logic.facts import NO_FACTS
-from absint.lattices.logic.relation import eq, ge
-from absint.lattices.logic.truth import YES
+from absint.lattices.logic.relation import YES, eq, ge
 from absint.lattices.terms.expr import Dim, Expr, const, mul
 from absint.lattices.value import Tensor
 from absint.transfer.traits import RESHAPING
