@@ -11,8 +11,7 @@ from absint.lattices.records import NamedTuple, changed
 from absint.lattices.value import Tensor
 from absint.model import schemas
 from absint.model.declared_types import tensor_fault
-from absint.model.messages import AttributeMessage, TensorMessage
-from absint.model.protos import decode_attribute, is_elsewhere
+from absint.model.protos import AttributeMessage, TensorMessage, decode_attribute, is_elsewhere
 from absint.model.schemas import Form
 from absint.model.signatures import Signature
 from absint.model.wire.kinds import TENSOR

@@ -17,8 +17,7 @@ from typing import Final
 from absint.lattices.contents import MAX_ELEMENTS
 from absint.lattices.limits import takes_shortcuts
 from absint.lattices.records import NamedTuple
-from absint.model.messages import AttributeMessage, NodeMessage
-from absint.model.protos import HOLDING, attribute_key, serialised
+from absint.model.protos import HOLDING, AttributeMessage, NodeMessage, attribute_key, serialised
 from absint.model.wire.kinds import GRAPH, GRAPHS, TENSOR
 from absint.model.wire.read_nodes import Nodes as ReadNodes
 from absint.program.graph import Program

@@ -22,8 +22,7 @@ from absint.lattices.logic.relation import FALSE, TRUE
 from absint.lattices.terms.expr import Dim, Expr, Symbol, sole_atom
 from absint.lattices.terms.normal import substitute
 from absint.lattices.value import BOTTOM, TOP, Tensor, Value
-from absint.model.messages import GraphMessage, NodeMessage
-from absint.model.protos import bodies, domain_of, graphs, graphs_in
+from absint.model.protos import GraphMessage, NodeMessage, bodies, domain_of, graphs, graphs_in
 from absint.model.schemas import since
 from absint.model.wire import kinds
 from absint.model.wire.fields import content_of
