@@ -24,8 +24,9 @@ def lazily(namespace: dict[str, object], homes: Mapping[str, str]) -> Callable[[
         was_on = gc.isenabled()
         gc.disable()  # what modules define stays, and the collector of cycles would look at all of it
         try:
-            members = vars(import_module(home))
-            found = members[name] if name in members else import_module(f"{home}.{name}")
+            module = import_module(home)
+            is_member = home != namespace["__name__"] and hasattr(module, name)
+            found = getattr(module, name) if is_member else import_module(f"{home}.{name}")
         finally:
             if was_on:
                 gc.enable()
