@@ -45,15 +45,14 @@ _NONE: Final = -1
 class Numbers:
     """Values and nodes of two models under common numbers."""
 
-    def __init__(
-        self, first: Analysed, second: Analysed, inputs: Sequence[Pair], over: Correspondence, *, of_values: bool
-    ) -> None:
+    def __init__(self, over: Correspondence, inputs: Sequence[Pair], *, of_values: bool) -> None:
         """With `of_values`, operators that may give something else each time, or that are not known, are never equal;
-        else the same operator on the same inputs has the same requirements. `over` expresses symbols of the second.
+        else the same operator on the same inputs has the same requirements. `inputs` are those of one type.
         """
+        first, second = over.source, over.target
         fed = {b: a for a, b in both(inputs)}
         defaults = [model.lowered.signature.overridable for model in (first, second)]
-        self._first, self._second, self._over = first, second, over
+        self._first, self._over = first, over
         self._values: tuple[Mapping[str, int], Mapping[str, int]] = ({}, {})
         self._nodes: tuple[frozenset[int], frozenset[int]] = (frozenset(), frozenset())
         self.shared: dict[Symbol, Dim] = {}
