@@ -6,8 +6,7 @@ A caller chooses sizes of axes, not of symbols: `batch` in one model is `N` in t
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from types import MappingProxyType
+from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from absint.lattices.dtype import DType
@@ -128,7 +127,7 @@ class Correspondence:
     """The inputs of both, those of the source first."""
     taken: frozenset[str]
     """Names of the source, which no symbol of the target gets."""
-    symbols: Mapping[str, Expr] = MappingProxyType({})
+    symbols: Mapping[str, Expr] = field(default_factory=dict)
     demands: tuple[Placed, ...] = ()
     """Relations over symbols of the source that the declared shapes of the target demand."""
 
