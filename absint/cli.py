@@ -68,7 +68,7 @@ name or that of `HOMES`, which is imported when it runs; its docstring begins wi
 HOMES: Final = {
     "contract": "check", "profile": "check", "freeze": "resizing", "dynamize": "resizing", "certify": "prove",
     "equal": "prove", "cost": "questions", "devices": "questions", "explain": "questions", "ranges": "questions",
-    "site": "report", "policies": "study", "export-queries": "study",
+    "rows": "questions", "site": "report", "policies": "study", "export-queries": "study",
 }  # fmt: skip
 """The modules of the commands that stand in that of another."""
 COMMANDS: Final[Mapping[str, str]] = {name: text for group in GROUPS.values() for name, text in group.items()}

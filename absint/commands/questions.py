@@ -1,4 +1,4 @@
-"""`absint explain`, `cost`, `ranges` and `devices`: where sizes come from, and what a run at them takes."""
+"""`absint explain`, `cost`, `ranges`, `devices` and `rows`: where sizes come from, and what runs do and take."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import click
 
 from absint import homes, show
 from absint.commands.analysis import analysed, analysis_options, policy_option, read_model
-from absint.commands.command import FINE, NO, Command, say, status
+from absint.commands.command import FINE, NO, UNDECIDED, Command, say, status
 from absint.commands.models import Ask, models_argument
-from absint.commands.sizes import read_place, read_sizes
+from absint.commands.sizes import read_place, read_places, read_sizes
 from absint.diagnostics import Severity
 from absint.errors import UsageError
 from absint.lattices.text.escapes import plain
@@ -239,3 +239,45 @@ def devices(ask: Ask, everything: bool) -> int:
     document = partial(show.devices.DEVICES.text, found, head=about(result))
     answer(ask.form, document, lambda: show.devices.report(result, found, everything=everything))
     return FINE
+
+
+@click.command(cls=Command)
+@click.option(
+    "--axis",
+    "axes",
+    metavar="AXES",
+    multiple=True,
+    help="The axes of the rows, as x[0],mask[0]; all have one name. Once more for rows of another name.",
+)
+@click.option("--no-run", is_flag=True, help="Do not look for rows that mix by running the model.")
+@click.option("--max-batch", "most", type=click.IntRange(1), metavar="N", help="Greatest number of rows, for triton.")
+@analysis_options("triton", "bentoml")
+@models_argument()
+def rows(ask: Ask, axes: tuple[str, ...], no_run: bool, most: int | None) -> int:
+    """Prove that row i of an output depends on row i of the inputs.
+
+    Then requests may be stacked, and a batch be split. The rows of MODEL lie along the axes of --axis, or along those
+    of the name that most inputs have. docs/rows.md has the definitions.
+
+    \b
+    independent  row i is that of a run on row i alone
+    by position  it also depends on its number, or on how many rows there are
+    shared       the output depends on no row
+    mixes        a run shows two rows in one place
+    unknown      none of these is shown; the first node where rows may meet is named
+
+    --format triton and bentoml print what servers need to know to stack requests. Triton's max_batch_size is the
+    greatest number of rows that is legal, if there is one; any number is proved, so else it is yours: --max-batch.
+
+    Exit code: 0 if every output is independent or shared, 1 if a run shows that rows mix, else 3.
+    """
+    if most is not None and ask.form != "triton":
+        raise UsageError("--max-batch is for --format triton")
+    result = analysed(ask.model, ask.settings, ask.sizes)
+    if ask.form not in ("text", "json") and len(axes) > 1:
+        raise UsageError(f"--format {ask.form} is about the rows of one name: give --axis once")
+    found = result.rows(*map(read_places, axes), run=not no_run)
+    served = {ask.form: lambda: show.rows.server_settings(ask.form, result, found, most)}
+    document = partial(show.rows.ROWS.text, found, head=about(result))
+    answer(ask.form, document, lambda: show.rows.report(result, found), served)
+    return FINE if found else NO if found.mixes else UNDECIDED

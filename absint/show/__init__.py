@@ -25,8 +25,9 @@ if TYPE_CHECKING:
         feeds as feeds,
         freezing as freezing,
         ranges as ranges,
+        rows as rows,
     )
 
-_NAMES = "certificates costs devices dynamizing feeds freezing ranges"
+_NAMES = "certificates costs devices dynamizing feeds freezing ranges rows"
 __getattr__ = lazily(globals(), dict.fromkeys(_NAMES.split(), "absint.show"))
 """A command of several imports what it prints with."""
