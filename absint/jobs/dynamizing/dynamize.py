@@ -12,7 +12,7 @@ from absint.errors import UsageError
 from absint.jobs.copies.annotate import annotated
 from absint.jobs.copies.dialects import Style
 from absint.jobs.copies.gate import LeftOut
-from absint.jobs.copies.saving import STANDARD_OUTPUT, pieces_of
+from absint.jobs.copies.saving import rewriting
 from absint.jobs.dynamizing.choosing import settle
 from absint.jobs.dynamizing.coinciding import as_named
 from absint.jobs.dynamizing.finding import Found, Setting
@@ -25,12 +25,10 @@ from absint.jobs.dynamizing.stacked import Compared
 from absint.lattices.limits import LONG, Limits
 from absint.lattices.text.escapes import excerpt
 from absint.lattices.value import Tensor
-from absint.model.inference import Outline
 from absint.model.load import MAX_IN_MEMORY, Loaded, outlined_copy
 from absint.model.wire.fields import Data
 from absint.model.wire.read_graphs import read_model
-from absint.model.wire.splicing import Piece, size_of
-from absint.model.writing import check_target, write_copy
+from absint.model.wire.splicing import Piece, size_of, whole
 from absint.questions.rows import OutputRows
 from absint.questions.sizes.contracts import contract
 from absint.solution.analysed import Analysed
@@ -111,18 +109,15 @@ def dynamize(
 ) -> Dynamized:
     """See `Result.dynamize`."""
     analysed.require_sound("dynamize")
-    if path is not None and path != STANDARD_OUTPUT:
-        check_target("", path)
-    with analysed.loaded.opened() as opened:
-        with analysed.loaded.reading():
-            outline = Outline(opened.data)
+    with rewriting(analysed, path or "") as source:
+        outline, opened = source.outline, source.opened
 
         def variant(model: ModelProto, sizes: Mapping[str, int]) -> Analysed:
             """The analysis of a copy, with symbols bound to sizes."""
             return analysed.again(_loaded(analysed, opened.data, outline.pieces(model), model), sizes)
 
         base = ModelProto()
-        base.CopyFrom(outline.model)
+        base.CopyFrom(source.model)
         static, axes, taken = prepared(analysed, axes, base, lambda: variant(base, {}), limits)
         request = Request(static, axes, rows)
         constants = Constants(static, base, outline, opened)
@@ -134,7 +129,7 @@ def dynamize(
 
         def to_run(found: Found) -> bytes | None:
             pieces = list(outline.pieces(rewritten(found, fix=True).model))
-            return None if size_of(pieces) > _MOST_RUN else _content(opened.data, pieces)
+            return None if size_of(pieces) > _MOST_RUN else whole(opened.data, pieces)
 
         def mended_by(found: Found) -> Analysed:
             return variant(rewritten(found, fix=True).model, {})
@@ -155,8 +150,7 @@ def dynamize(
         open_ = [item for _, item in found.left if item is not None]
         refusal = _refusal(listed, open_, compared, judging.lacking(found), _hint(request, static)) if fix else ""
         fixed = fix and not refusal
-        weights: Sequence[str] = ()
-        unchecked, left_out = "", tuple[LeftOut, ...]()
+        weights, unchecked, left_out = tuple[str, ...](), "", tuple[LeftOut, ...]()
         if path is not None and not refusal:
             if fix and differing:
                 names = ", ".join(map(repr, differing[:3]))
@@ -164,8 +158,7 @@ def dynamize(
             copy, result = (mended, after) if fix else (kept, before)
             written = annotated(result, Style(outputs=True), model=copy.model, load=load)
             unchecked, left_out = written.unchecked, written.left_out
-            pieces = pieces_of(written.model, outline, opened)
-            weights = write_copy(opened, path, pieces, written.model, static.folder)
+            weights = source.made(written.model, copy_weights=False).weights_elsewhere
     unmended = contract(before, limits)
     return Dynamized(
         request.sizes,
@@ -177,7 +170,7 @@ def dynamize(
         differing,
         fixed,
         "" if refusal else path or "",
-        tuple(weights),
+        weights,
         compared,
         taken,
         unchecked,
@@ -226,12 +219,8 @@ def _loaded(analysed: Analysed, data: Data, pieces: Sequence[Piece], model: Mode
     origin, folder = analysed.origin, analysed.loaded.folder
     if size_of(pieces) > MAX_IN_MEMORY:
         return outlined_copy(model, analysed.loaded)
-    content = _content(data, pieces)
+    content = whole(data, pieces)
     return Loaded(read_model(content), origin, folder, None, content)
-
-
-def _content(data: Data, pieces: Sequence[Piece]) -> bytes:
-    return b"".join(piece if isinstance(piece, bytes) else data[piece.start : piece.end] for piece in pieces)
 
 
 def _differing(before: Analysed, after: Analysed) -> Iterator[str]:

@@ -22,6 +22,7 @@ from absint.lattices.value import Tensor
 from absint.model.inference import Outline
 from absint.model.opening import Opened
 from absint.model.protos import graphs, pairs
+from absint.model.wire.splicing import whole
 from absint.program.steps import LoopBody, Operand
 from absint.shapes.summaries import State
 from absint.solution.analysed import Analysed
@@ -80,12 +81,10 @@ class Constants:
             raise TableError("its elements cannot be read")
         if int(np.prod(tensor.dims)) > _MOST_ELEMENTS:
             raise TableError("it is a table of many values")
-        whole = TensorProto()
-        data = self._opened.data
-        pieces = self._outline.pieces(tensor)
-        whole.ParseFromString(b"".join(p if isinstance(p, bytes) else data[p.start : p.end] for p in pieces))
+        found = TensorProto()
+        found.ParseFromString(whole(self._opened.data, self._outline.pieces(tensor)))
         try:
-            return to_array(whole, base_dir=str(self._analysed.folder or ""))
+            return to_array(found, base_dir=str(self._analysed.folder or ""))
         except Exception as error:  # of onnx, for data that are missing or damaged
             raise TableError(f"its elements cannot be read ({type(error).__name__})") from None
 
