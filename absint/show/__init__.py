@@ -17,16 +17,7 @@ from typing import TYPE_CHECKING
 from absint.packages import lazily
 
 if TYPE_CHECKING:
-    from absint.show import (
-        certificates as certificates,
-        costs as costs,
-        devices as devices,
-        dynamizing as dynamizing,
-        feeds as feeds,
-        freezing as freezing,
-        ranges as ranges,
-        rows as rows,
-    )
+    from absint.show import certificates, costs, devices, dynamizing, feeds, freezing, ranges, rows
 
 _NAMES = "certificates costs devices dynamizing feeds freezing ranges rows"
 __getattr__ = lazily(globals(), dict.fromkeys(_NAMES.split(), "absint.show"))
