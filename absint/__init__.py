@@ -19,11 +19,10 @@ Below these stand lattices (the domains), transfer (the rules of operators) and 
 
 from __future__ import annotations
 
-import gc
-from importlib import import_module
 from os import path
 from typing import TYPE_CHECKING
 
+from absint.packages import homes_of, lazily
 from absint.version import VERSION
 
 if not path.isdir(path.join(path.dirname(__file__), "lattices")):
@@ -103,7 +102,7 @@ if TYPE_CHECKING:
 
 __version__ = VERSION
 
-_NAMES = """
+_HOMES = homes_of("""
 absint.analyses.arithmetic: ElementAnalysis
 absint.analyses.backward: BackwardAnalysis
 absint.analyses.devices: Devices
@@ -158,10 +157,8 @@ absint.solver.contracts.contract: Contract
 absint.transfer.op: Op
 absint.transfer.rule: Rule Table rule
 absint.transfer.stated: RuleError
-"""
-_HOMES = {
-    name: home for home, _, names in (line.partition(":") for line in _NAMES.split("\n")) for name in names.split()
-}
+""")
+_imported = lazily(globals(), _HOMES)
 
 __all__ = sorted([*_HOMES, "TABLE"])
 
@@ -171,23 +168,7 @@ def __getattr__(name: str) -> object:
         from absint.transfer.families import shipped
 
         return shipped()
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module 'absint' has no attribute {name!r}")
-    module = _imported(home)
-    found = globals()[name] = getattr(module, name) if hasattr(module, name) else import_module(f"{home}.{name}")
-    return found
-
-
-def _imported(home: str) -> object:
-    """The module. What it defines stays, so the collector of cycles, which would look at all of it, pauses."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        return import_module(home)
-    finally:
-        if was_on:
-            gc.enable()
+    return _imported(name)
 
 
 def __dir__() -> list[str]:

@@ -8,6 +8,7 @@ from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from absint import homes
 from absint.errors import UsageError
 from absint.lattices.records import NamedTuple
 from absint.lattices.shape import Shape
@@ -134,9 +135,7 @@ def analyze(
     watch = Watch(max_seconds, max_nodes, on_progress)
     result = _analysed(model, options, watch, timings, memoise=memoise, trace=trace)
     if strict:
-        from absint.questions.claims.judging import refused
-
-        wrong = refused(result.diagnostics)
+        wrong = homes.judging.refused(result.diagnostics)
         if wrong:
             others = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
             raise UsageError(f"{wrong[0]}{others}")
@@ -204,10 +203,8 @@ def _analysed(
             watch=watch,
         )
     if options.trust:
-        from absint.questions.claims.trust import trusting
-
         base = _analysed(loaded, options._replace(with_=(), trust=()), Watch())
-        trusting(base, options.trust, lowered)
+        homes.trust.trusting(base, options.trust, lowered)
     bind, assume = options.bind, options.assume
     shapes, relations = _stated_shapes(lowered, bind, assume) if bind or assume else ({}, assume)
     inputs = read_inputs(lowered, shapes)
@@ -221,9 +218,7 @@ def _analysed(
     with phase("rounds"):
         cooperation = None
         if options.with_:
-            from absint.analyses.advising import begun
-
-            cooperation, facts = begun(lowered, facts, options.with_)
+            cooperation, facts = homes.advising.begun(lowered, facts, options.with_)
         if policy.sound:
             rounds = run_rounds(
                 lowered,
@@ -241,21 +236,15 @@ def _analysed(
     result.cooperation = cooperation
     if not rounds.conflict and not given.reached:
         if options.refine == "smt":
-            from absint.questions.proofs.smt_refinement import settle
-
-            result = result.continued(settle(result))
+            result = result.continued(homes.smt_refinement.settle(result))
         if rounds.has_sums:
-            from absint.shapes.counts.adding import added_up
-
             advice = None if cooperation is None else cooperation.advice
-            result = result.continued(added_up(lowered, result.last, advice))
+            result = result.continued(homes.adding.added_up(lowered, result.last, advice))
     kept = {name: size for name, size in (bind or {}).items() if name in shapes}
     result.analyze = partial(_variant, options=options, shapes=kept)
     result.reanalyse = partial(_under, loaded, options)
     if options.trust:
-        from absint.questions.claims.trust import check_trust
-
-        check_trust(result)
+        homes.trust.check_trust(result)
     return result
 
 
@@ -280,9 +269,7 @@ def _lower(
 
 
 def _control(lowerer: Lowerer, call: Call) -> None:
-    from absint.program.lowering_control import lower_control  # few models need it
-
-    lower_control(lowerer, call)
+    homes.lowering_control.lower_control(lowerer, call)  # few models need it
 
 
 @uncollected
@@ -300,10 +287,8 @@ def _stated_shapes(
     lowered: Lowered, bind: Sizes | None, assume: Sequence[Assumption]
 ) -> tuple[dict[str, Shape], Sequence[Assumption]]:
     """The shapes that sizes and assumptions state of inputs without one, and the other assumptions."""
-    from absint.shapes.input_shapes import bound_shapes, split_assumptions
-
-    shapes, others = split_assumptions(assume, lowered)
-    for name, shape in bound_shapes(bind or {}, lowered).items():
+    shapes, others = homes.input_shapes.split_assumptions(assume, lowered)
+    for name, shape in homes.input_shapes.bound_shapes(bind or {}, lowered).items():
         if shapes.setdefault(name, shape) is not shape:
             raise UsageError(f"input {name!r} is stated to have shape {shapes[name]}, and to have shape {shape}")
     return shapes, others

@@ -66,8 +66,9 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
 """The commands and what they do, in the order of the help, under its headings. Each is a function of a module with its
 name or that of `HOMES`, which is imported when it runs; its docstring begins with the same sentence."""
 HOMES: Final = {
-    "contract": "check", "site": "report", "equal": "prove", "policies": "study",
-    "export-queries": "study",
+    "contract": "check", "profile": "check", "freeze": "resizing", "dynamize": "resizing", "certify": "prove",
+    "equal": "prove", "cost": "questions", "devices": "questions", "explain": "questions", "ranges": "questions",
+    "rows": "questions", "site": "report", "policies": "study", "export-queries": "study",
 }  # fmt: skip
 """The modules of the commands that stand in that of another."""
 COMMANDS: Final[Mapping[str, str]] = {name: text for group in GROUPS.values() for name, text in group.items()}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from absint import homes
 from absint.diagnostics import Diagnostic
 from absint.result_copies import Copies
 from absint.result_questions import Questions
@@ -42,56 +43,40 @@ class Result(Questions, Copies, metaclass=_PublicNames):
 
     def __str__(self) -> str:
         """The table of `absint analyze`: inputs, outputs, totals and diagnostics."""
-        from absint.show.text import table
-
-        return table(self)
+        return homes.text.table(self)
 
     def _repr_html_(self) -> str:
-        from absint.show.text import notebook
-
-        return notebook(self)
+        return homes.text.notebook(self)
 
     @property
     def fresh_symbols(self) -> tuple[FreshSymbol, ...]:
         """The symbols for numbers that have no expression, each with its cause, its node and its bounds."""
-        from absint.questions.explain.fresh import fresh_symbols
-
-        return fresh_symbols(self)
+        return homes.fresh.fresh_symbols(self)
 
     @property
     def constraints(self) -> ConstraintSet:
         """Requirements of a run, and facts about computed values, under printed names."""
-        from absint.solution.constraints import constraints
-
-        return constraints(self)
+        return homes.constraints.constraints(self)
 
     @property
     def claims(self) -> tuple[Claimed, ...]:
         """Relations that an unsound policy took for granted where dims broadcast."""
-        from absint.solution.naming import claims
-
-        return claims(self)
+        return homes.naming.claims(self)
 
     @property
     def premises(self) -> tuple[Constraint, ...]:
         """Numeric premises: no run requires them, and some claims rest on them."""
-        from absint.questions.proofs.requirements import all_premises
-
-        return all_premises(self)
+        return homes.requirements.all_premises(self)
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """Nodes that cannot run, declarations that are false, operators without a rule, and what else is wrong."""
-        from absint.questions.claims.judging import diagnostics
-
-        return diagnostics(self)
+        return homes.judging.diagnostics(self)
 
     @property
     def can_run(self) -> bool:
         """No node has been shown to fail in every run. A run executes every node, needed or not."""
-        from absint.solution.loading import can_run
-
-        return can_run(self)
+        return homes.loading.can_run(self)
 
     def __dir__(self) -> list[str]:
         return [name for name in super().__dir__() if name not in INTERNAL]
@@ -101,6 +86,4 @@ class Result(Questions, Copies, metaclass=_PublicNames):
 
         Raises AssertionError naming the first node that is not.
         """
-        from absint.solution.verify import verify
-
-        verify(self)
+        homes.verify.verify(self)

@@ -6,6 +6,7 @@ import os
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from absint import homes
 from absint.lattices.limits import LONG, Limits
 from absint.shapes.sizes import Sizes
 from absint.solution.analysed import Analysed
@@ -15,12 +16,11 @@ if TYPE_CHECKING:
     import onnx_ir
 
     from absint.jobs.copies.annotate import Annotated
-    from absint.jobs.copies.dialects import MergePolicy, Style
+    from absint.jobs.copies.dialects import MergePolicy
     from absint.jobs.copies.saving import AnnotatedFile
     from absint.jobs.dynamizing.dynamize import Dynamized
     from absint.jobs.freezing.dynamic import Fewest
     from absint.jobs.freezing.freeze import Frozen
-    from absint.jobs.simplifying.simplify import Simplified
     from absint.show.page.page import View
 
 
@@ -61,9 +61,7 @@ class Copies(Analysed):
         load: bool = True,
     ) -> Annotated:
         """As `annotate`: the copy, with the types that are left out of it and why."""
-        from absint.jobs.copies.annotate import annotated
-
-        return annotated(self, _style(merge, outputs, dialect), load=load)
+        return homes.annotate.annotated(self, homes.dialects.Style(merge, outputs, dialect), load=load)
 
     def annotate_ir(
         self,
@@ -79,9 +77,7 @@ class Copies(Analysed):
         The answer is the number of values and metadata entries that changed. Raises UsageError as `annotate` does, and
         if the model is not the analysed one.
         """
-        from absint.jobs.copies.annotate import annotate_values
-
-        return annotate_values(self, model, _style(merge, outputs, dialect), load=load)
+        return homes.annotate.annotate_values(self, model, homes.dialects.Style(merge, outputs, dialect), load=load)
 
     def save_annotated(
         self,
@@ -101,10 +97,8 @@ class Copies(Analysed):
         are copied beside the new one. Raises UsageError as `annotate` does, for a path that cannot be written or holds
         weights, for that of the model unless `force`, and if the model's file has changed since.
         """
-        from absint.jobs.copies.saving import save_annotated
-
-        style = _style(merge, outputs, dialect)
-        return save_annotated(self, self._target(path, force), style, copy_weights=copy_weights, load=load)
+        style = homes.dialects.Style(merge, outputs, dialect)
+        return homes.saving.save_annotated(self, self._target(path, force), style, copy_weights=copy_weights, load=load)
 
     def report(self, path: str | os.PathLike[str], sizes: Sizes | None = None) -> None:
         """Write a page to look at the model: one HTML file, see docs/report.md. It begins with these sizes.
@@ -112,18 +106,14 @@ class Copies(Analysed):
         Raises UsageError for a path that cannot be written, sizes that make no sense, and the result of an unsound
         policy.
         """
-        from absint.show.page.page import write_page
-
-        write_page(self, os.fspath(path), sizes or {})
+        homes.page.write_page(self, os.fspath(path), sizes or {})
 
     def view(self, height: int = 700) -> View:
         """The page of `report` in a notebook: Jupyter, VS Code and Colab show it, without an extension.
 
         `height` is in pixels. Raises UsageError for one below 100, and for the result of an unsound policy.
         """
-        from absint.show.page.page import view
-
-        return view(self, height)
+        return homes.page.view(self, height)
 
     def dynamize(
         self,
@@ -152,10 +142,10 @@ class Copies(Analysed):
         of two sizes, for a path that cannot be written, and for an initialiser that holds an old size and is an input
         too, unless its value is a shape or `defaults` count.
         """
-        from absint.jobs.dynamizing.dynamize import dynamize
-
         target = None if path is None else self._target(path, force)
-        return dynamize(self, axes, fix=fix, run=run, load=load, rows=rows, path=target, limits=Limits(seconds))
+        return homes.dynamize.dynamize(
+            self, axes, fix=fix, run=run, load=load, rows=rows, path=target, limits=Limits(seconds)
+        )
 
     def freeze(
         self,
@@ -183,10 +173,8 @@ class Copies(Analysed):
         Raises IllegalSizesError, and writes nothing, if the model cannot run at these sizes; UsageError for a name that
         is no symbol, a number that is no size, a copy that would not load, and a path that cannot be written.
         """
-        from absint.jobs.freezing.freeze import freeze
-
         target = "" if path is None else self._target(path, force)
-        return freeze(self, sizes, target, keep_inputs=keep_inputs, copy_weights=copy_weights, load=load)
+        return homes.freeze.freeze(self, sizes, target, keep_inputs=keep_inputs, copy_weights=copy_weights, load=load)
 
     def simplify(
         self,
@@ -199,7 +187,7 @@ class Copies(Analysed):
         inline: bool = False,
         seconds: float = LONG,
         force: bool = False,
-    ) -> Simplified:
+    ) -> homes.simplify.Simplified:
         """A smaller copy of the model whose sizes stay symbolic: it runs where the model runs, and gives the same.
 
         `passes` are some of `absint.jobs.rewriting.rounds.PASSES`; all of them if it is None. They are repeated
@@ -215,10 +203,8 @@ class Copies(Analysed):
         Raises UsageError for an unknown pass, the result of an unsound policy or of an analysis that a limit cut short,
         functions that cannot be inlined, and a path that cannot be written.
         """
-        from absint.jobs.simplifying.simplify import simplify
-
         target = "" if path is None else self._target(path, force)
-        return simplify(
+        return homes.simplify.simplify(
             self,
             passes,
             target,
@@ -234,20 +220,10 @@ class Copies(Analysed):
 
         Values with a size that hangs on data, where all symbols have the sizes of the answer, are listed apart.
         """
-        from absint.jobs.freezing.dynamic import fewest
-
-        return fewest(self)
+        return homes.dynamic.fewest(self)
 
     def _target(self, path: str | os.PathLike[str], force: bool) -> str:
         """The path, which is not that of the model unless `force`."""
-        from absint.model.writing import check_target
-
         if (target := os.fspath(path)) != "-":
-            check_target(self.origin, target, force)
+            homes.writing.check_target(self.origin, target, force)
         return target
-
-
-def _style(merge: MergePolicy, outputs: bool | None, dialect: str) -> Style:
-    from absint.jobs.copies.dialects import Style
-
-    return Style(merge, outputs, dialect)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
+from absint import homes
 from absint.lattices.limits import LONG, MEMORY, RLIMIT, SECONDS, Limits
 from absint.lattices.logic.relation import Relation
 from absint.shapes.sizes import Assumption
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from absint.questions.sizes.outcomes import Check, RangeCheck
     from absint.runs.comparison import Comparison
     from absint.shapes.sizes import Sizes
-    from absint.solver.constraints import Constraint
     from absint.solver.contracts.contract import Contract
 
 T = TypeVar("T")
@@ -80,14 +80,7 @@ class Questions(Analysed):
 
         Raises UsageError for a text that does not parse and for unknown names.
         """
-        from absint.questions.proofs.proofs import prove
-
-        def declared() -> Sequence[Constraint]:
-            from absint.questions.claims.proving import declared_premises
-
-            return declared_premises(self)
-
-        proof = prove(
+        proof = homes.proofs.prove(
             self,
             query,
             given=given,
@@ -95,7 +88,7 @@ class Questions(Analysed):
             confirm=confirm,
             evidence=evidence,
             limits=Limits(seconds, rlimit, memory),
-            declared=declared,
+            declared=lambda: homes.proving.declared_premises(self),
         )
         return self._about(proof)
 
@@ -106,30 +99,22 @@ class Questions(Analysed):
         proves first. Write the answer with `Certificate.write(folder)`; see docs/certificates.md. Raises UsageError for
         a relation that cannot be read, and for the result of an unsound policy.
         """
-        from absint.questions.certificates.certificate import certify
-
-        return certify(self, prove, seconds=seconds)
+        return homes.certificate.certify(self, prove, seconds=seconds)
 
     def equal_dims(self, *, seconds: float = LONG, rlimit: int = RLIMIT, memory: int = MEMORY) -> Equalities[AxisPlace]:
         """Every axis of every value of the main graph, in classes of equal size in all runs that succeed.
 
         Limits are as for `prove`; what was not compared in time is listed apart, and `reason` says so.
         """
-        from absint.questions.proofs.equivalence import equal_dims
-
-        return equal_dims(self, Limits(seconds, rlimit, memory))
+        return homes.equivalence.equal_dims(self, Limits(seconds, rlimit, memory))
 
     def equal_shapes(self, *, seconds: float = LONG, rlimit: int = RLIMIT, memory: int = MEMORY) -> Equalities[str]:
         """The values of the main graph in classes of equal shape in all runs that succeed."""
-        from absint.questions.proofs.equivalence import equal_shapes
-
-        return equal_shapes(self, Limits(seconds, rlimit, memory))
+        return homes.equivalence.equal_shapes(self, Limits(seconds, rlimit, memory))
 
     def equal_buffers(self, *, seconds: float = LONG, rlimit: int = RLIMIT, memory: int = MEMORY) -> Equalities[str]:
         """The values of the main graph in classes of equal size in bytes: those that can share a buffer."""
-        from absint.questions.proofs.equivalence import equal_buffers
-
-        return equal_buffers(self, Limits(seconds, rlimit, memory))
+        return homes.equivalence.equal_buffers(self, Limits(seconds, rlimit, memory))
 
     def contract(
         self, *, samples: int = 0, seconds: float = LONG, rlimit: int = RLIMIT, memory: int = MEMORY
@@ -141,18 +126,14 @@ class Questions(Analysed):
         `seconds` the clauses are those of the nodes as they stand, and `reason` says so. `samples` is a number of legal
         sizes to add, as the method of that name finds them.
         """
-        from absint.questions.sizes.contracts import contract
-
-        return self._about(contract(self, Limits(seconds, rlimit, memory), samples))
+        return self._about(homes.contracts.contract(self, Limits(seconds, rlimit, memory), samples))
 
     def symbol(self, name: str, *, seconds: float = LONG, rlimit: int = RLIMIT, memory: int = MEMORY) -> SymbolFacts:
         """Facts about an input symbol in every run that succeeds: range, congruence, finite set, solved value, origins.
 
         Limits are as for `prove`. Raises UsageError if no input has the symbol.
         """
-        from absint.questions.sizes.contracts import symbol_facts
-
-        return symbol_facts(self, name, Limits(seconds, rlimit, memory))
+        return homes.contracts.symbol_facts(self, name, Limits(seconds, rlimit, memory))
 
     def check(self, binding: Sizes) -> Check:
         """The run at these sizes: the shape of everything, or the first node that fails and why.
@@ -161,9 +142,7 @@ class Questions(Analysed):
 
         Raises UsageError if a symbol of the inputs has no size, or for a name or size that makes no sense.
         """
-        from absint.questions.sizes.checking import check
-
-        return self._about(check(self, binding))
+        return self._about(homes.checking.check(self, binding))
 
     def nearest(self, sizes: Sizes, *, seconds: float = SECONDS, rlimit: int = RLIMIT, memory: int = MEMORY) -> Nearest:
         """The legal sizes nearest to given ones: of all symbols together, and of each alone, above and below.
@@ -171,9 +150,7 @@ class Questions(Analysed):
         Each answer is confirmed by `check`. Limits are as for `prove`: what was found in time is shown, and `proved`
         says if nothing nearer can be legal. Raises UsageError as `check` does.
         """
-        from absint.questions.sizes.nearest import nearest
-
-        return nearest(self, sizes, Limits(seconds, rlimit, memory))
+        return homes.nearest.nearest(self, sizes, Limits(seconds, rlimit, memory))
 
     def samples(self, count: int, *, seconds: float = LONG, rlimit: int = RLIMIT, memory: int = MEMORY) -> LegalSamples:
         """So many legal sizes, no two alike and the same in every run: small and large ones, ends of ranges.
@@ -181,9 +158,7 @@ class Questions(Analysed):
         `check` confirms each. Limits are as for `prove`: there are fewer if time runs out, or if no others are legal.
         Raises UsageError for a count below 1.
         """
-        from absint.questions.sizes.contracts import legal_samples
-
-        return legal_samples(self, count, Limits(seconds, rlimit, memory))
+        return homes.contracts.legal_samples(self, count, Limits(seconds, rlimit, memory))
 
     def check_range(
         self, box: Sizes, *, seconds: float = LONG, rlimit: int = RLIMIT, memory: int = MEMORY
@@ -193,9 +168,7 @@ class Questions(Analysed):
         Symbols that are left out may have any size; assumptions narrow the box. Limits are as for `prove`. Raises
         UsageError for an unknown name and an empty or negative range.
         """
-        from absint.questions.sizes.boxes import check_range
-
-        return self._about(check_range(self, box, Limits(seconds, rlimit, memory)))
+        return self._about(homes.boxes.check_range(self, box, Limits(seconds, rlimit, memory)))
 
     def profile(
         self,
@@ -215,9 +188,7 @@ class Questions(Analysed):
         Limits are as for `prove`. Raises UsageError for a symbol without sizes, for an input of unknown rank, and as
         `check_range` does.
         """
-        from absint.jobs.profiles.making import profile
-
-        return profile(self, sizes, corners=corners, limits=Limits(seconds, rlimit, memory))
+        return homes.making.profile(self, sizes, corners=corners, limits=Limits(seconds, rlimit, memory))
 
     def compare(self, inputs: Mapping[str, object], outputs: Mapping[str, object]) -> Comparison:
         """Hold the claims against real tensors: for each dim the expression, the size it predicts, and the actual one.
@@ -225,18 +196,14 @@ class Questions(Analysed):
         `inputs` and `outputs` map names to arrays (anything with a shape) or shapes; outputs may be any value of the
         main graph. Raises UsageError for unknown names.
         """
-        from absint.runs.comparison import compare
-
-        return compare(self, inputs, outputs)
+        return homes.comparison.compare(self, inputs, outputs)
 
     def explain(self, value: str, axis: int | None = None) -> Explanation:
         """Trace a dim back to its origin, node by node; without `axis`, all dims of the value.
 
         Raises UsageError for an unknown name, an axis out of range, a value of unknown rank.
         """
-        from absint.questions.explain.question import explain
-
-        return explain(self, value, axis)
+        return homes.question.explain(self, value, axis)
 
     def audit(
         self,
@@ -256,8 +223,7 @@ class Questions(Analysed):
 
         Raises UsageError for an unknown tool or policy, a tool that is not installed, the result of an unsound policy.
         """
-        from absint.jobs.auditing import sources
-
+        sources = homes.sources
         sources.check_names(tools, policies)
         self.require_sound("an audit")
         chosen = not (tools or policies) if author is None else author
@@ -272,9 +238,7 @@ class Questions(Analysed):
         divides by 0, or leaves a domain or an axis. See docs/ranges.md. Raises UsageError for an unknown input, a range
         whose ends are in no order, and the result of an unsound policy.
         """
-        from absint.analyses.ranges.analysis import value_ranges
-
-        return value_ranges(self, inputs or {}, weights=weights)
+        return homes.analysis.value_ranges(self, inputs or {}, weights=weights)
 
     def found_by(self, analysis: ValueAnalysis[T]) -> dict[str, T]:
         """The findings of an analysis that ran in `absint.analyze(model, with_=[analysis])`: its element of each value.
@@ -282,9 +246,7 @@ class Questions(Analysed):
         Names are as in the model; in a body or an inlined function, path and name (`loop1/body/x`). Raises UsageError
         for an analysis that did not run.
         """
-        from absint.analyses.exchange import found_by
-
-        return found_by(self, analysis)
+        return homes.exchange.found_by(self, analysis)
 
     def rows(self, axes: Sequence[str] = (), *others: Sequence[str], run: bool = True) -> Rows:
         """For each output whether its row i depends on row i of the inputs alone, so that requests may be stacked.
@@ -295,24 +257,18 @@ class Questions(Analysed):
 
         Raises UsageError for an axis that is none, and if no size of an input has a name.
         """
-        from absint.questions.rows.answer import rows
-
-        return rows(self, axes, *others, run=run)
+        return homes.answer.rows(self, axes, *others, run=run)
 
     def devices(self) -> Devices:
         """The places of nodes if an accelerator takes all that it can, and the copies between it and the host.
 
         This follows onnxruntime with its CUDA provider, as its sources say; see docs/devices.md.
         """
-        from absint.analyses.devices import devices
-
-        return devices(self)
+        return homes.devices.devices(self)
 
     def cost(self) -> Cost:
         """Multiply-accumulates, FLOPs and bytes moved, per node and in total, and the parameters."""
-        from absint.questions.costs.cost import Cost
-
-        return Cost(self)
+        return homes.cost.Cost(self)
 
     def memory(self, *, inputs: InputPolicy = "freed", views: ViewPolicy = "copied") -> Memory:
         """When each value dies if nodes run in the order of the file, and the peak memory of activations.
@@ -320,6 +276,4 @@ class Questions(Analysed):
         Inputs are live to their last use (`freed`) or to the end (`kept`), or do not count (`apart`). The output of
         Reshape and the like is a value like others (`copied`), or shares the memory of its input (`shared`).
         """
-        from absint.questions.costs.memory import Memory
-
-        return Memory(self, inputs, views)
+        return homes.memory.Memory(self, inputs, views)

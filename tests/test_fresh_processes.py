@@ -22,6 +22,7 @@ ROOMS = {
         "absint.diagnostics",
         "absint.engine",
         "absint.errors",
+        "absint.homes",
         "absint.lattices",
         "absint.model",
         "absint.packages",
@@ -96,7 +97,7 @@ def test_the_command_analyze_imports_click_alone() -> None:
     found = loaded_by_command("analyze", MODEL)
     check_an_analysis(found)
     assert found.rooms == ROOMS | COMMAND_LINE - {"absint.__main__"}
-    others = {f"absint.commands.{name}" for name in ("audit", "check", "cost", "explain", "prove", "study")}
+    others = {f"absint.commands.{name}" for name in ("audit", "check", "prove", "questions", "study")}
     assert not others & found.modules
 
 

@@ -4,5 +4,6 @@ command     the class of commands, with short help; exit codes; messages and sig
 analysis    what the commands share: the options that change the analysis, and the analysis itself with its progress bar
 models      the models and sizes of a command line, and a command run for each model
 sizes       sizes, ranges, profiles, shapes, values and axes as they are written in arguments
-feeds       `check --feeds`, which reads arrays
+
+Some commands stand in the file of a sibling; `cli.HOMES` says in which.
 """

@@ -1,19 +1,18 @@
-"""`absint check`.
-
-`absint contract`.
-"""
+"""`absint check`, `contract` and `profile`: which sizes are legal."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import cast
 
 import click
 
+from absint import homes, show
 from absint.commands.analysis import Settings, analysed, analysis_options, warm_up
-from absint.commands.command import FINE, NO, UNDECIDED, Command, status
+from absint.commands.command import FINE, NO, UNDECIDED, Command, status, tell
 from absint.commands.models import Ask, models_argument
+from absint.commands.sizes import read_profiles
 from absint.errors import UsageError
 from absint.lattices.limits import LONG, SECONDS
 from absint.lattices.text.escapes import one_line
@@ -64,9 +63,7 @@ def check(ask: Ask, feeds: str | None, run_it: bool, values: bool, strict: bool)
     if run_it and feeds is None:
         raise UsageError("--run needs --feeds with arrays for the inputs")
     if feeds is not None:
-        from absint.commands.feeds import check_feeds  # numpy
-
-        checked = check_feeds(ask.model, ask.settings, feeds, run_it, values, ask.form)
+        checked = _check_feeds(ask.model, ask.settings, feeds, run_it, values, ask.form)
         return NO if not checked.ok else UNDECIDED if checked.check is None else _code(checked.check, strict)
 
     has_range = any(map(is_range, ask.sizes.values()))
@@ -128,6 +125,37 @@ def _named(result: Result, found: RangeCheck) -> RangeCheck:
     names = all_names(result)
     open_, premises = (tuple(ConstraintSet(part).renamed(names)) for part in (found.open, found.premises))
     return replace(found, open=open_, premises=premises)
+
+
+def _check_feeds(model: str, settings: Settings, path: str, run_it: bool, values: bool, form: str) -> show.feeds.Fed:
+    """Print what the arrays of a file tell, with `run_it` after a run."""
+    arrays = homes.run.load_feeds(path)
+    fed = _fed(analysed(model, settings), path, arrays, run_it, values)
+    answer(form, lambda: show.feeds.FED.text(fed), lambda: show.feeds.report(fed))
+    return fed
+
+
+def _fed(result: Result, path: str, arrays: Mapping[str, object], run_it: bool, values: bool) -> show.feeds.Fed:
+    """Compare the arrays with the claims, before a run and after it."""
+    named = {info.name for info in result.loaded.model.graph.input}
+    inputs = {name: array for name, array in arrays.items() if name in named}
+    others = {name: array for name, array in arrays.items() if name not in named}
+    comparison = result.compare(inputs, others)
+    failed = ""
+    differing: tuple[str, ...] = ()
+    if run_it:
+        wanted = [name for name in result.shapes if name not in named] if values else list(others)
+        try:
+            with status("running the model"):
+                computed = homes.run.run(result, inputs, wanted, isolated=True)
+            comparison = result.compare(inputs, {**others, **computed})
+            differing = tuple(homes.run.differences(others, computed))
+        except homes.run.RunError as error:
+            failed = str(error)
+    sizes = {name: comparison.binding[name] for name in result.symbols if name in comparison.binding}
+    is_told = len(sizes) == len(result.symbols) and not any(row.premise for row in comparison.wrong)
+    check = result.check(sizes) if is_told else None
+    return show.feeds.Fed(path, result.symbols, comparison, check, run_it and not failed, failed, differing)
 
 
 @click.command(cls=Command)
@@ -218,3 +246,55 @@ def _write(result: Result, content: str | Iterable[Part], model: str, output: st
         click.echo(content, nl=False)
     else:
         write(content)
+
+
+@click.command(cls=Command)
+@click.option(
+    "--corners",
+    is_flag=True,
+    help="Take a profile whose least, best and greatest sizes are legal, though some between are not.",
+)
+@analysis_options("trtexec", "polygraphy", "onnxruntime-trt", "torch-tensorrt", "openvino", seconds=LONG)
+@models_argument(titled=False, read=read_profiles)
+def profile(ask: Ask, corners: bool) -> int:
+    """Write proved ranges of sizes for engine builders.
+
+    Of every input the least shape, the one to optimise for, and the greatest.
+
+    \b
+    absint profile MODEL batch=1..4..32 seq=1..512          512 is the best and the greatest
+    absint profile MODEL image=1..8x3x224x224               by the shape of an input
+    absint profile MODEL batch=1..4..32 --format trtexec    arguments for another tool
+
+    An engine takes every size between the least and the greatest, so all of them are proved legal first. If some are
+    not, the profile is refused, with the nearest box of sizes that is legal. A size that must be a multiple of 8 is no
+    range: --corners moves the least, best and greatest to legal sizes, and warns.
+
+    Inputs whose elements decide sizes are profiled by their values, which are given under their names.
+
+    Exit code: 0 if the profile is written, 1 if it is refused, 3 if it is not decided whether all sizes are legal.
+    """
+    warm_up(ask.limits)
+    result = analysed(ask.model, ask.settings)
+    with status("proving that all sizes are legal"):
+        found = result.profile(cast("homes.making.WantedSizes", ask.sizes), corners=corners, **ask.limits._asdict())
+    if ask.form == "json":
+        click.echo(found.to_json(model=result.origin))
+    elif ask.form == "text":
+        write([found.sheet])
+    elif found:
+        click.echo(found.text(ask.form), nl=False)
+        for warning in found.warnings:
+            tell(f"warning: {warning}")
+    else:
+        for line in found.sheet.lines():
+            tell(line.text.strip())
+    return _code_of_profile(found, corners)
+
+
+def _code_of_profile(found: homes.profile.Profile, corners: bool) -> int:
+    if found.without_shape:
+        return NO
+    if found.checked.outcome.value == "undecided" and not (corners and found):
+        return UNDECIDED
+    return FINE if found else NO

@@ -19,8 +19,10 @@ from absint.commands.command import BAD_INPUT, STANDARD_INPUT, collapsed, say, s
 from absint.commands.sizes import is_size, read_sizes, trimmed
 from absint.errors import AbsintError, UsageError
 from absint.lattices.limits import Limits
+from absint.lattices.text.documents import Head
 from absint.lattices.text.escapes import excerpt, json_text
 from absint.shapes.sizes import Sizes
+from absint.solution.naming import ERROR
 
 LIMITS: Final = Limits()
 Command = TypeVar("Command", bound=Callable[..., object])
@@ -166,9 +168,6 @@ def _codes(
             text = str(error) if str(error).startswith(model) else f"{model}: {error}"
             tell(f"error: {text}")
             if form == "json":
-                from absint.lattices.text.documents import Head
-                from absint.solution.naming import ERROR
-
                 click.echo(json_text(ERROR.record(error, head=Head(model))))
             yield BAD_INPUT
     if form == "json":

@@ -1,15 +1,16 @@
-"""`absint prove` and `absint equal`."""
+"""`absint prove`, `certify` and `equal`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import click
 
-from absint.commands.analysis import analysed, analysis_options, limit_options, warm_up
-from absint.commands.command import FINE, NO, UNDECIDED, Command, status, tell, worst
+from absint import homes, show
+from absint.commands.analysis import analysed, analysis_options, check_seconds, limit_options, warm_up
+from absint.commands.command import FINE, NO, UNDECIDED, Command, counted, status, tell, worst
 from absint.commands.models import Ask, models_argument
 from absint.errors import UsageError
 from absint.lattices.limits import LONG, SECONDS
@@ -22,11 +23,7 @@ from absint.result import Result
 from absint.show import classes
 from absint.show.classes import Found
 from absint.show.text import answer, assumed, write
-from absint.solution.naming import names_of
-
-if TYPE_CHECKING:
-    from absint.questions.proofs.evidence import Evidence
-    from absint.questions.proofs.proof import Given
+from absint.solution.naming import about, names_of
 
 
 @click.command(
@@ -67,9 +64,9 @@ if TYPE_CHECKING:
 def prove(
     ask: Ask,
     relation: tuple[str, ...],
-    given: Given,
+    given: homes.proof.Given,
     confirm: bool,
-    evidence: Evidence | None,
+    evidence: homes.evidence.Evidence | None,
     certificate: str | None,
     verbose: bool,
 ) -> int:
@@ -119,7 +116,9 @@ def prove(
     return worst(map(_code, proofs))
 
 
-def _check_certificate(model: str, path: str, relations: Sequence[str], given: Given, assume: Sequence[str]) -> None:
+def _check_certificate(
+    model: str, path: str, relations: Sequence[str], given: homes.proof.Given, assume: Sequence[str]
+) -> None:
     if len(relations) > 1:
         raise UsageError("--certificate holds one answer: give one RELATION; absint certify takes several")
     if given != "run" or assume:
@@ -128,17 +127,52 @@ def _check_certificate(model: str, path: str, relations: Sequence[str], given: G
 
 
 def _certify(result: Result, relation: str, path: str) -> None:
-    from absint.questions.certificates.single import single
-
     found = result.certify([relation])
     if found.unproved:
         tell(f"warning: {path} is not written: {relation} does not follow from what is certified")
     else:
-        write_text(single(found), result.loaded.outline(), result.origin, path)
+        write_text(homes.single.single(found), result.loaded.outline(), result.origin, path)
 
 
 def _code(proof: Proof) -> int:
     return {"proved": FINE, "refuted": NO, "contradiction": NO}.get(proof.verdict.value, UNDECIDED)
+
+
+@click.command(cls=Command, epilog="Recheck with cvc5 or z3, without absint: python DIR/check.py")
+@click.option("-o", "--output", metavar="DIR", required=True, help="The folder to write; one that is there is renewed.")
+@click.option(
+    "--prove", "relations", metavar="RELATION", multiple=True, help="Certify a relation too, as 'logits[1] == seq'."
+)
+@click.option("--seconds", type=float, default=10.0, help="Time limit of one lemma.")
+@analysis_options()
+@models_argument(several=False)
+def certify(ask: Ask, output: str, relations: tuple[str, ...], seconds: float) -> int:
+    """Write lemmas that prove the shapes of MODEL.
+
+    A lemma is an SMT-LIB file about one node: from the specification of its operator and the claims about its inputs
+    follow the claims about its outputs, and what the node requires. Equal ones are written once. manifest.json names
+    the lemma of each node and the claims that it takes; check.py, which needs Python and a solver and no absint, checks
+    the lemmas and the chain. What no lemma shows is on trust: it is listed and counted.
+
+    Exit code: 0 if DIR is written and every RELATION is certified; 3 if one is not.
+    """
+    check_seconds(seconds)
+    homes.certificate.check_folder(output)
+    if lost := homes.backend.shared().lost:
+        raise UsageError(f"absint certify needs Z3: {lost}")
+    result = analysed(ask.model, ask.settings, ask.sizes)
+    with counted("nodes") as advance:
+        found = homes.certificate.certify(
+            result, relations, seconds=seconds, progress=lambda done, total: advance(done, total, "")
+        )
+    size = found.write(output)
+
+    answer(
+        ask.form,
+        lambda: show.certificates.CERTIFY.text(show.certificates.Written(found, output, size), head=about(result)),
+        lambda: show.certificates.report(found, output),
+    )
+    return UNDECIDED if found.unproved else FINE
 
 
 @click.command(cls=Command)

@@ -18,13 +18,11 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterable, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from absint import homes
 from absint.errors import UsageError
 from absint.shapes.sizes import Size, Sizes
-
-if TYPE_CHECKING:
-    from absint.jobs.profiles.making import Wanted, WantedSizes
 
 _NUMBER: Final = r"-?[0-9]{1,1000}"
 _AXIS: Final = re.compile(rf"\s*(?:\?|({_NUMBER})|({_NUMBER})?\s*\.\.\s*(?:({_NUMBER})\s*\.\.\s*)?({_NUMBER})?)\s*")
@@ -78,12 +76,12 @@ def read_sizes(texts: Sequence[str]) -> Sizes:
     return found
 
 
-def read_profiles(texts: Sequence[str]) -> WantedSizes:
+def read_profiles(texts: Sequence[str]) -> homes.making.WantedSizes:
     """The profiles of the arguments by name, in their order: a size, a range or three sizes, and shapes of these.
 
     Raises UsageError as `read_sizes` does, and for a range with an open end.
     """
-    found: dict[str, Wanted | list[Wanted | None]] = {}
+    found: dict[str, homes.making.Wanted | list[homes.making.Wanted | None]] = {}
     for item in read_arguments(texts):
         if item.star is not None:
             raise UsageError(f"{_cut(item.text)}: a profile needs a size for each axis, found *")
@@ -98,7 +96,7 @@ def read_profiles(texts: Sequence[str]) -> WantedSizes:
     return found
 
 
-def _profile(axis: Axis, item: Argument) -> Wanted | None:
+def _profile(axis: Axis, item: Argument) -> homes.making.Wanted | None:
     low, best, high, is_range = axis
     if low is None and high is None:
         return None

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final, TypeAlias, TypeGuard, Union, cast
 
 from absint.errors import ModelError
 from absint.model import schemas
-from absint.model.messages import ModelMessage
 from absint.model.opening import (
     LFS,
     MAX_FILE,
@@ -24,7 +23,7 @@ from absint.model.opening import (
     opened_file,
     reason_of,
 )
-from absint.model.protos import DECLARING, declared_types, domain_of, holders
+from absint.model.protos import DECLARING, ModelMessage, declared_types, domain_of, holders
 from absint.model.wire.fields import Data, MalformedError
 from absint.model.wire.read_graphs import read_model
 from absint.model.wire.sliced import Sliced

@@ -30,6 +30,8 @@ from absint.transfer.stating import AttributeValue
 if TYPE_CHECKING:
     from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto
 
+__all__ = ["AttributeMessage", "GraphMessage", "ModelMessage", "NodeMessage", "TensorMessage", "TypeMessage"]
+
 G = TypeVar("G", bound=GraphMessage)
 H = TypeVar("H", bound=GraphMessage)
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from absint.lattices.records import NamedTuple
 from absint.lattices.terms.expr import reached
 from absint.lattices.value import TOP, Value
 from absint.model import schemas
+from absint.model.load import Loaded
 from absint.model.messages import AttributeMessage, FunctionMessage, NodeMessage
 from absint.model.protos import attribute_key, domain_of, graphs_below, overload_of
 from absint.model.wire import kinds
@@ -26,10 +27,6 @@ from absint.transfer.families import shipped
 from absint.transfer.op import Op
 from absint.transfer.rule import Rule
 from absint.transfer.semantics import EITHER, ONNX, RUNTIME, Semantics
-
-if TYPE_CHECKING:
-    from absint.model.load import Loaded
-
 
 # The number of nodes of a function call with it and all calls in it inlined, counted without inlining.
 

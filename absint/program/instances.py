@@ -5,26 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from math import inf
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from absint.lattices.records import NamedTuple, changed
 from absint.lattices.value import Tensor
 from absint.model import schemas
 from absint.model.declared_types import tensor_fault
-from absint.model.messages import AttributeMessage, TensorMessage
-from absint.model.protos import decode_attribute, is_elsewhere
+from absint.model.protos import AttributeMessage, TensorMessage, decode_attribute, is_elsewhere
 from absint.model.schemas import Form
 from absint.model.signatures import Signature
 from absint.model.wire.kinds import TENSOR
+from absint.program.folded import Functions
 from absint.program.nodes import INTERNED, MAX_OPERATIONS, Operation
 from absint.program.report import Report
 from absint.program.rules.lookup import Lookup, newer_opset
 from absint.transfer.families import shipped
 from absint.transfer.rule import Rule
 from absint.transfer.stating import AttributeValue
-
-if TYPE_CHECKING:
-    from absint.program.folded import Functions
 
 
 class _Operator(NamedTuple):

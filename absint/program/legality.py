@@ -6,7 +6,7 @@ The checker of `onnx` reads every function, onnxruntime only those that are call
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
 from absint.lattices.value import TOP
 from absint.model.messages import AttributeMessage, FunctionMessage, GraphMessage, ModelMessage, NodeMessage
@@ -14,11 +14,9 @@ from absint.model.protos import domain_of, graphs_below, name_of
 from absint.program.graph import Program
 from absint.program.lowered import Frame, place_of
 from absint.program.nodes import Nodes, Path
+from absint.program.report import Report
+from absint.program.sources import Sources
 from absint.program.steps import Operand, first_output
-
-if TYPE_CHECKING:
-    from absint.program.report import Report
-    from absint.program.sources import Sources
 
 T = TypeVar("T", bound=Hashable)
 

@@ -9,15 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import inf
 from time import monotonic
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
 from absint.diagnostics import Diagnostic, Severity
 from absint.engine import STEP
 from absint.errors import AbsintError, UsageError
 from absint.lattices.limits import Limits
-
-if TYPE_CHECKING:
-    from absint.program.nodes import Node
+from absint.program.nodes import Node
 
 Progress = Callable[[int, int, str], object]
 """Called with the number of nodes done, that of all nodes, and the phase: `lower`, `analyse`, `refine` or `settle`."""

@@ -8,7 +8,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain, count
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from absint.diagnostics import Diagnostic
 from absint.lattices.records import NamedTuple, record
@@ -17,15 +16,13 @@ from absint.lattices.terms.expr import Dim, Expr, Symbol
 from absint.lattices.value import Tensor
 from absint.model.declared_types import read_type
 from absint.model.definitions import read_texts
+from absint.model.load import Loaded
 from absint.model.messages import AttributeMessage, FunctionMessage, GraphMessage, NodeMessage, TypeMessage
 from absint.model.protos import Declaring as Field, declared_types, domain_of, name_of
 from absint.program.graph import Program, Scope
+from absint.program.limits import Watch
 from absint.program.nodes import NO_OTHERS, Operation, Path, Versions
 from absint.program.steps import ABSENT, Operand, first_outputs
-
-if TYPE_CHECKING:
-    from absint.model.load import Loaded
-    from absint.program.limits import Watch
 
 
 class Declaration(NamedTuple):

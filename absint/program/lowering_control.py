@@ -9,8 +9,7 @@ from absint.lattices.records import changed
 from absint.lattices.value import Tensor, Value
 from absint.model import schemas
 from absint.model.declared_types import read_type
-from absint.model.messages import GraphMessage
-from absint.model.protos import declared_rank, formals
+from absint.model.protos import GraphMessage, declared_rank, formals
 from absint.model.wire.kinds import GRAPH
 from absint.program import steps
 from absint.program.graph import Program

@@ -12,22 +12,19 @@ from bisect import bisect_left
 from collections.abc import Hashable, Iterable, Sequence
 from itertools import count
 from math import prod
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from absint.lattices.contents import MAX_ELEMENTS
 from absint.lattices.limits import takes_shortcuts
 from absint.lattices.records import NamedTuple
-from absint.model.messages import AttributeMessage, NodeMessage
-from absint.model.protos import HOLDING, attribute_key, serialised
+from absint.model.protos import HOLDING, AttributeMessage, NodeMessage, attribute_key, serialised
 from absint.model.wire.kinds import GRAPH, GRAPHS, TENSOR
 from absint.model.wire.read_nodes import Nodes as ReadNodes
+from absint.program.graph import Program
+from absint.program.lowered import Frame
 from absint.program.nodes import Operation, Versions
+from absint.program.report import Report
 from absint.program.steps import Operand
-
-if TYPE_CHECKING:
-    from absint.program.graph import Program
-    from absint.program.lowered import Frame
-    from absint.program.report import Report
 
 MAX_NODES: Final = 1 << 14
 """Most nodes of a graph that is remembered."""

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from absint.errors import ModelError
-from absint.model.messages import NodeMessage
-from absint.model.protos import Captures, name_of
+from absint.model.protos import Captures, NodeMessage, name_of
 
 if TYPE_CHECKING:
     from onnx import GraphProto

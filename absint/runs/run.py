@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from math import prod
-from typing import TYPE_CHECKING, Final, Literal, cast
+from typing import Final, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -32,12 +33,7 @@ from absint.runs.process import ProcessError
 from absint.runs.session import Handed, Outcome, execute
 from absint.shapes.inputs import InputElement
 from absint.shapes.sizes import check_number, facts_of
-
-if TYPE_CHECKING:
-    import os
-
-    from absint.solution.analysed import Analysed
-
+from absint.solution.analysed import Analysed
 
 # Numbers for the elements of small inputs in a run: those that a binding gives, and the rest as the caller assumes.
 
@@ -278,11 +274,9 @@ def _run(
         raise MissingRuntimeError("a run of the model needs onnxruntime: pip install 'absint[run]'")
     check_names("the main graph has no value", values, list(analysed.values))
     added = [name for name in dict.fromkeys(values) if name not in analysed.outputs and name not in attempts[0]]
-    folder = analysed.folder
-    where = None if folder is None else str(folder.resolve())
     execute = partial(_in_child, seconds=seconds) if isolated else _in_process
     model, names = with_outputs(analysed, added), [*analysed.outputs, *added]
-    number, types, found = execute(model, names, attempts, where, packed=packed)
+    number, types, found = execute(model, names, attempts, packed=packed)
     taken = {**attempts[number], **{name: typed(types[name], value) for name, value in found.items()}}
     return {
         name: cast("Array | list[object]", taken[name])
@@ -302,23 +296,28 @@ def with_outputs(analysed: Analysed, names: Sequence[str]) -> Handed:
     """
     outputs = b"".join(delimited(_OUTPUT, delimited(_NAME, content_of(name))) for name in names)
     more = delimited(_GRAPH, outputs) if names else b""
-    loaded = analysed.loaded
+    loaded, folder = analysed.loaded, beside(analysed)
     try:
         if loaded.mapped is None:
             with loaded.opened() as opened:
-                return Handed(None, b"".join((opened.data, more)))
+                return Handed(None, b"".join((opened.data, more)), folder)
         if loaded.size > MAX_FILE:
             raise ModelError(f"{analysed.origin} holds {loaded.size:,} bytes, and protobuf reads {MAX_FILE:,}")
     except ModelError as error:
         raise _not_handed(str(error)) from None
-    return Handed(loaded.mapped, more)
+    return Handed(loaded.mapped, more, folder)
+
+
+def beside(analysed: Analysed) -> str | None:
+    """The absolute path of the folder with the external data of a model."""
+    return None if analysed.folder is None else str(analysed.folder.resolve())
 
 
 def _in_process(
-    model: Handed, names: Sequence[str], attempts: Sequence[Mapping[str, object]], folder: str | None, *, packed: bool
+    model: Handed, names: Sequence[str], attempts: Sequence[Mapping[str, object]], *, packed: bool
 ) -> Outcome:
     try:
-        return execute(model.read(), names, attempts, folder, packed=packed)
+        return execute(model.read(), names, attempts, model.folder, packed=packed)
     except ImportError as error:
         raise _broken(str(error)) from None
     except ModelError as error:
@@ -328,15 +327,9 @@ def _in_process(
 
 
 def _in_child(
-    model: Handed,
-    names: Sequence[str],
-    attempts: Sequence[Mapping[str, object]],
-    folder: str | None,
-    *,
-    packed: bool,
-    seconds: float,
+    model: Handed, names: Sequence[str], attempts: Sequence[Mapping[str, object]], *, packed: bool, seconds: float
 ) -> Outcome:
-    request = (model, list(names), [dict(feeds) for feeds in attempts], folder, packed)
+    request = (model, list(names), [dict(feeds) for feeds in attempts], packed)
     try:
         return cast("Outcome", ask_once("absint.runs.session:answer", request, seconds, subject="onnxruntime"))
     except ProcessError as error:

@@ -33,6 +33,8 @@ class Handed(NamedTuple):
 
     file: ModelFile | None
     more: bytes
+    folder: str | None = None
+    """The absolute path of the folder with its external data."""
 
     @property
     def size(self) -> int:
@@ -77,15 +79,15 @@ def execute(
 def answer(request: object) -> Outcome:
     """`execute` for a process of its own, which reads the model."""
     assert isinstance(request, tuple)
-    model, names, attempts, folder, packed = request
-    return execute(Handed(*model).read(), names, attempts, folder, packed=packed)
+    model, names, attempts, packed = request
+    return execute(model.read(), names, attempts, model.folder, packed=packed)
 
 
 def all_outputs(request: object) -> list[Mapping[str, object] | str]:
     """The outputs for each of several feeds, or why there are none, for a process of its own."""
     assert isinstance(request, tuple)
-    model, names, several, folder = request
-    session = Session(Handed(*model).read(), names, folder)
+    model, names, several = request
+    session = Session(model.read(), names, model.folder)
     found: list[Mapping[str, object] | str] = []
     for feeds in several:
         try:

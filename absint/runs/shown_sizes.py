@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from math import isfinite
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from absint.lattices.contents import element_symbols
 from absint.lattices.logic.relation import UNKNOWN, YES, Relation, Truth
@@ -17,12 +17,9 @@ from absint.lattices.text.escapes import counted
 from absint.program.steps import IfJoin
 from absint.runs.arrays import Actual, Array
 from absint.runs.statements import Number, Row, Statement
+from absint.solution.analysed import Analysed
 from absint.solution.constraints import all_names
 from absint.solver.constraints import Constraint
-
-if TYPE_CHECKING:
-    from absint.solution.analysed import Analysed
-
 
 _ROUNDING: Final = Fraction(1, 1 << 10)
 """The relative error of the narrowest float whose elements are followed."""

@@ -9,3 +9,16 @@ lint           answers of the other commands
 page/          an HTML file about a result
 site/          a page that runs absint in the browser
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from absint.packages import lazily
+
+if TYPE_CHECKING:
+    from absint.show import certificates, costs, devices, dynamizing, feeds, freezing, ranges, rows
+
+_NAMES = "certificates costs devices dynamizing feeds freezing ranges rows"
+__getattr__ = lazily(globals(), dict.fromkeys(_NAMES.split(), "absint.show"))
+"""A command of several imports what it prints with."""

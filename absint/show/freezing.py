@@ -20,8 +20,6 @@ from absint.solution.naming import brief, names_of
 from absint.solver.constraints import DOUBT
 from absint.solver.contracts.contract import Clause
 
-_SHOWN: Final = 10
-
 
 def report(result: Result, found: Frozen) -> Iterator[Part]:
     """The file written, the nodes gone, and the sizes still dynamic."""

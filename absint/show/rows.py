@@ -130,9 +130,6 @@ def _bentoml(found: Rows) -> str:
     return f"batchable: true\nbatch_dim: [{axes[0].pop()}, {axes[1].pop()}]\n"
 
 
-SERVERS: Final = ("triton", "bentoml")
-
-
 def server_settings(server: str, result: Result, found: Rows, most: int | None = None) -> str:
     """What a server has to be told: lines of config.pbtxt, or options of a runner's signature. `most` is the greatest
     number of rows for Triton.

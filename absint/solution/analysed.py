@@ -10,15 +10,12 @@ from typing import TYPE_CHECKING, Final, Self, TypeVar, cast
 from absint.errors import UsageError
 from absint.lattices.logic.relation import TRUE, Relation
 from absint.lattices.terms.expr import Dim, Expr, Symbol
-from absint.lattices.unify import UnificationPolicy
 from absint.lattices.value import TOP, Tensor, Value
-from absint.program.graph import Program, Scope
-from absint.program.nodes import Nodes
+from absint.program.graph import Scope
 from absint.program.steps import Operand
 from absint.shapes.names import dims_of, display_names, invented
 from absint.shapes.summaries import State, value_in
 from absint.solution.described import Shapes, View
-from absint.transfer.semantics import Semantics
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,8 +25,7 @@ if TYPE_CHECKING:
     from absint.diagnostics import Diagnostic
     from absint.model.load import Loaded
     from absint.program.digraph import ProgramGraph
-    from absint.program.lowered import Lowered, Trusted
-    from absint.shapes.analysis import ShapeAnalysis
+    from absint.program.lowered import Lowered
     from absint.shapes.inputs import InputElement, Inputs
     from absint.shapes.refinement import Cooperation
     from absint.shapes.rounds import Round, Rounds
@@ -55,26 +51,66 @@ class Analysed:
     ) -> None:
         self.loaded = loaded
         """The model as it was read."""
-        self.lowered = lowered
-        """The program, with what the model declares beside it."""
-        self.declared_inputs = inputs
-        """The inputs as abstract values, their premises, and hints on texts of dims."""
+        self.origin = loaded.origin
+        """The origin of the model: its path, or a word for it."""
         self.analyze: Callable[[Loaded, Mapping[str, int]], Analysed] | None = None
         """The analysis of another model as this one was analysed, with symbols bound to sizes."""
         self.reanalyse: Callable[..., Analysed] | None = None
         """The analysis of this model as it was analysed, but for the options that are given as keywords."""
-        self.rounds = rounds
-        """The runs of the analysis: on the declarations alone, then with facts from requirements."""
-        self.assumptions = tuple(assumptions)
-        """Assumptions of the caller about the input symbols."""
-        self.cooperation: Cooperation | None = None
-        """The analyses that were given to `absint.analyze`, and what they told that of shapes."""
+
+        program, signature = lowered.program, lowered.signature
+        self.lowered = lowered
+        """The program, with what the model declares beside it."""
+        self.trusted = lowered.trusted
+        """The declarations that the caller takes on trust, and that say more than the analysis knows."""
+        self.program = program
+        """The lowered model."""
+        self.nodes = program.nodes
+        """The nodes of the lowered graph by id."""
+        self.scopes: Mapping[str, Scope] = program.scopes
+        """The names of each graph by its path; the main graph has the empty path."""
+        self.paths = tuple(path for path in program.scopes if path)
+        """Paths of all subgraphs and inlined functions."""
+        self.operands: Mapping[str, Operand] = program.main.names
+        """For each name of the main graph the node that computes the value, and the index among its outputs."""
+        self.semantics = program.semantics
+        """The runs that every claim is about: those of ONNX's documents, of onnxruntime, or of either."""
+        self.values = View(self.value_of, program.main)
+        """Every value of the main graph."""
+
+        self.declared_inputs = inputs
+        """The inputs as abstract values, their premises, and hints on texts of dims."""
+        self.declared_premises = tuple(r for r in inputs.premises if r is not TRUE)
+        """Premises of the declared dims of the inputs: sizes are defined and not negative."""
         self.symbols = tuple(inputs.symbols)
         """The sizes that the inputs name, in order of appearance."""
-        self._parameters = inputs.parameters
+        self.parameters: Mapping[str, Expr] = inputs.parameters
+        """All that a caller may choose a number for, by name: `symbols`, then all elements of small inputs."""
+        self.assumptions = tuple(assumptions)
+        """Assumptions of the caller about the input symbols."""
+        self.inputs = tuple(signature.inputs)
+        """Names of the graph inputs that a caller must feed."""
+        self.input_nodes: Mapping[str, int] = signature.inputs
+        """The node of each graph input that a caller must feed."""
+        self.defaults: Mapping[int, Tensor] = signature.defaults
+        """The file's values of initialisers that are graph inputs too, by node."""
+        self.outputs = tuple(signature.outputs)
+        """Names of the graph outputs."""
+
+        self.rounds = rounds
+        """The runs of the analysis: on the declarations alone, then with facts from requirements."""
+        self.base = rounds.rounds[0]
+        """The round that rests on declarations and assumptions alone."""
+        self.last = rounds.rounds[-1]
+        """The most exact round."""
+        self.analysis = self.last.analysis
+        """The analysis of the last round."""
+        self.policy = self.base.analysis.policy
+        """The choice between two dims. Under an unsound policy all shapes are claims."""
+        self.cooperation: Cooperation | None = None
+        """The analyses that were given to `absint.analyze`, and what they told that of shapes."""
         self._renamed: dict[Value, Value] = {}
         self._made: dict[Callable[[Analysed], object], object] = {}
-        self._main = View(self.value_of, lowered.program.main)
 
     def once(self, make: Callable[[Analysed], T]) -> T:
         """`make(self)`, computed at the first call and kept. An error is not kept."""
@@ -118,21 +154,11 @@ class Analysed:
         return self.loaded.proto
 
     @property
-    def origin(self) -> str:
-        """The origin of the model: its path, or a word for it."""
-        return self.loaded.origin
-
-    @property
     def folder(self) -> Path | None:
         """The folder of the model's file, if it was read from one."""
         from pathlib import Path
 
         return None if self.loaded.folder is None else Path(self.loaded.folder)
-
-    @property
-    def program(self) -> Program:
-        """The lowered model."""
-        return self.lowered.program
 
     @cached_property
     def graph(self) -> ProgramGraph:
@@ -144,81 +170,11 @@ class Analysed:
         return self.program.graph
 
     @property
-    def nodes(self) -> Nodes:
-        """The nodes of the lowered graph by id."""
-        return self.program.nodes
-
-    @property
-    def scopes(self) -> Mapping[str, Scope]:
-        """The names of each graph by its path; the main graph has the empty path."""
-        return self.program.scopes
-
-    @property
-    def operands(self) -> Mapping[str, Operand]:
-        """For each name of the main graph the node that computes the value, and the index among its outputs."""
-        return self.program.main.names
-
-    @property
-    def input_nodes(self) -> Mapping[str, int]:
-        """The node of each graph input that a caller must feed."""
-        return self.lowered.signature.inputs
-
-    @property
-    def defaults(self) -> Mapping[int, Tensor]:
-        """The file's values of initialisers that are graph inputs too, by node."""
-        return self.lowered.signature.defaults
-
-    @property
     def needed(self) -> Sequence[int]:
         """A flag for each node that some output depends on. A run executes the others too."""
         return self.lowered.needed
 
-    @property
-    def inputs(self) -> tuple[str, ...]:
-        """Names of the graph inputs that a caller must feed."""
-        return tuple(self.input_nodes)
-
-    @property
-    def outputs(self) -> tuple[str, ...]:
-        """Names of the graph outputs."""
-        return tuple(self.lowered.signature.outputs)
-
-    @property
-    def paths(self) -> tuple[str, ...]:
-        """Paths of all subgraphs and inlined functions."""
-        return tuple(path for path in self.scopes if path)
-
-    @property
-    def declared_premises(self) -> tuple[Relation, ...]:
-        """Premises of the declared dims of the inputs: sizes are defined and not negative."""
-        return tuple(r for r in self.declared_inputs.premises if r is not TRUE)
-
     # The runs of the analysis
-
-    @property
-    def base(self) -> Round:
-        """The round that rests on declarations and assumptions alone."""
-        return self.rounds.rounds[0]
-
-    @property
-    def last(self) -> Round:
-        """The most exact round."""
-        return self.rounds.rounds[-1]
-
-    @property
-    def analysis(self) -> ShapeAnalysis:
-        """The analysis of the last round."""
-        return self.last.analysis
-
-    @property
-    def policy(self) -> UnificationPolicy:
-        """The choice between two dims. Under an unsound policy all shapes are claims."""
-        return self.base.analysis.policy
-
-    @property
-    def semantics(self) -> Semantics:
-        """The runs that every claim is about: those of ONNX's documents, of onnxruntime, or of either."""
-        return self.program.semantics
 
     def require_sound(self, what: str) -> None:
         """Raises UsageError if the policy is unsound: `what` needs a result that holds in every run."""
@@ -232,11 +188,6 @@ class Analysed:
     def is_complete(self) -> bool:
         """Every operator's rule promises to state all that a run needs."""
         return all(k is None or k.is_complete for k in set(self.nodes.operations))
-
-    @property
-    def trusted(self) -> tuple[Trusted, ...]:
-        """The declarations that the caller takes on trust, and that say more than the analysis knows."""
-        return self.lowered.trusted
 
     @cached_property
     def unruled(self) -> Counter[str]:
@@ -280,14 +231,9 @@ class Analysed:
         return states
 
     @property
-    def values(self) -> View:
-        """Every value of the main graph."""
-        return self._main
-
-    @property
     def shapes(self) -> Shapes:
         """Every tensor of the main graph: name -> shape. Where the rank is unknown, `is_top` of the shape is True."""
-        return self._main.shapes
+        return self.values.shapes
 
     def __getitem__(self, name: str) -> Value:
         return self.value_of(self.producer(name))
@@ -297,14 +243,14 @@ class Analysed:
 
         Raises UsageError for an unknown name.
         """
-        return self._main.operand(name)
+        return self.values.operand(name)
 
     def tensor(self, name: str) -> Tensor:
         """A value of the main graph that is a tensor: its `dtype`, `shape` and known `contents`.
 
         Raises UsageError for an unknown name, and for a value of another kind or of which nothing is known.
         """
-        return self._main.tensor(name)
+        return self.values.tensor(name)
 
     def at(self, path: str) -> View:
         """The values of a subgraph or inlined function by its path (`loop1/body`).
@@ -341,11 +287,6 @@ class Analysed:
         taken = self.taken
         given = author_names(self.lowered, self.states, taken) if self.policy.sound else {}
         return display_names(symbols, given, taken)
-
-    @property
-    def parameters(self) -> Mapping[str, Expr]:
-        """All that a caller may choose a number for, by name: `symbols`, then all elements of small inputs."""
-        return self._parameters
 
     @cached_property
     def elements(self) -> Mapping[str, InputElement]:

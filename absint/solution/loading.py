@@ -24,8 +24,7 @@ from absint.lattices.records import NamedTuple
 from absint.lattices.terms.atoms import INTERNAL
 from absint.lattices.value import BOTTOM, TOP, OptionalOf, SequenceOf, Tensor, Value
 from absint.model.declared_types import problem, read_type
-from absint.model.messages import TypeMessage
-from absint.model.protos import declared_types
+from absint.model.protos import TypeMessage, declared_types
 from absint.model.schemas import departures
 from absint.program.lowered import Declaring, Lowered
 from absint.program.nodes import Node

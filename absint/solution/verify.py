@@ -13,7 +13,9 @@ from absint.lattices.terms.normal import Real
 from absint.lattices.value import Tensor, Value
 from absint.shapes.interpretation import STATES
 from absint.solution.analysed import Analysed
+from absint.solution.constraints import recorded
 from absint.solver.constraints import ConstraintSet
+from absint.solver.prove import Prover
 
 LIMITS: Final = Limits(1.0, 300_000)
 """Of a proof that two forms are equal."""
@@ -62,9 +64,6 @@ class _Alike:
         known = self._facts.decide(relation)
         if known is not UNKNOWN or relation is UNKNOWN_RELATION:
             return known is YES
-        from absint.solution.constraints import recorded
-        from absint.solver.prove import Prover
-
         required = recorded(self._analysed).every.of_needed.without_premises()
         restored = relation.substitute(self._analysed.rounds.originals)
         prover = Prover(ConstraintSet(required, symbols=self._analysed.symbols), limits=LIMITS)

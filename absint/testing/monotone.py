@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from random import Random
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
+from absint.analyses.forward import ForwardAnalysis
 from absint.lattices.lattice import why_not_leq
-
-if TYPE_CHECKING:
-    from absint.analyses.forward import ForwardAnalysis
 
 T = TypeVar("T")
 Inputs = Sequence["T | None"]

@@ -122,7 +122,7 @@ def runs(result: absint.Result, found: Rows, path: Path, seconds: float) -> Mapp
                 at = (slice(None),) * axis + (row,)
                 mixed[name][at] = base[name][at]
             feeds.append(mixed)
-        request = (with_outputs(result, []), list(result.outputs), feeds, str(path.parent.resolve()))
+        request = (with_outputs(result, []), list(result.outputs), feeds)
         try:
             answer = cast("list[Mapping[str, Any] | str]", ask_once(RUNTIME, request, seconds, subject="onnxruntime"))
         except (ProcessError, AbsintError):

@@ -58,7 +58,7 @@ def outputs(request: object) -> list[Run]:
         if entry.domain == "":
             entry.version = min(entry.version, NEWEST_RUN)
     try:
-        found = all_outputs((Handed(None, older.SerializeToString()), names, several, None))
+        found = all_outputs((Handed(None, older.SerializeToString()), names, several))
     except Exception as error:
         found = [str(error)] * len(several)
     is_missing = all(isinstance(run, str) and (NOT_THERE.search(run) or _NO_WAY.search(run)) for run in found)

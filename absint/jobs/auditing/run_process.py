@@ -35,7 +35,6 @@ class Request(NamedTuple):
     functions: Mapping[tuple[str, str], str]
     """Functions that are called once, with the path of the call."""
     feeds: Sequence[Feeds]
-    folder: str | None
     reference: bool
     """Run onnx's reference implementation, which shows the values of bodies too."""
 
@@ -49,7 +48,7 @@ def run(request: object) -> list[Shapes | str]:
 
 
 def _by_onnxruntime(asked: Request) -> Iterator[Shapes | str]:
-    session = Session(asked.model.read(), asked.names, asked.folder)
+    session = Session(asked.model.read(), asked.names, asked.model.folder)
     for feeds in asked.feeds:
         try:
             values = session.run(feeds)
@@ -70,7 +69,7 @@ def _by_reference(asked: Request) -> Iterator[Shapes | str]:
                 shapes.setdefault(f"{path}/{name}" if path else name, []).append(tuple(value.shape))
 
     model = onnx.load_model_from_string(asked.model.read())
-    _read_weights(model, asked.folder)
+    _read_weights(model, asked.model.folder)
     evaluator = observer(note, asked.functions)(model)
     for feeds in asked.feeds:
         shapes.clear()

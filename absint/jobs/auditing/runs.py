@@ -28,7 +28,7 @@ from absint.questions.claims.claims import Observed
 from absint.runs.allowance import explained, unmade
 from absint.runs.pool import kept, one_line
 from absint.runs.process import ProcessError
-from absint.runs.run import KINDS, RunError, feeds_for, in_one_line, with_outputs
+from absint.runs.run import KINDS, RunError, beside, feeds_for, in_one_line, with_outputs
 from absint.runs.session import Handed
 from absint.solution.analysed import Analysed
 from absint.solver.constraints import meets
@@ -274,14 +274,12 @@ class Runs:
         return replies
 
     def _replies(self, feeds: Sequence[Feeds], reference: bool) -> list[Reply]:
-        folder = self._result.folder
-        where = None if folder is None else str(folder.resolve())
         if not reference and not is_installed("onnxruntime"):
             self.missing = NOT_INSTALLED
         if not reference and self.missing:
             raise ProcessError(self.missing, "not started")
         model, names = self._by_paths() if reference else self._with_all_values()
-        request = (model, names, self._called_once() if reference else {}, feeds, where, reference)
+        request = (model, names, self._called_once() if reference else {}, feeds, reference)
         left = self.deadline - perf_counter()
         if left <= 0:
             raise ProcessError("the time for runs is used up; seconds= (--seconds) allows more", "timed out")
@@ -321,7 +319,7 @@ class Runs:
                 if node.op_type == "Loop" and len(node.input) > 1 and not node.input[1]:
                     node.input[1] = _TRUE  # the reference implementation takes an absent condition for false
         copy.graph.initializer.add(name=_TRUE, data_type=_BOOL, raw_data=b"\1")
-        return Handed(None, copy.SerializeToString()), []
+        return Handed(None, copy.SerializeToString(), beside(self._result)), []
 
     def _called_once(self) -> dict[tuple[str, str], str]:
         calls: dict[tuple[str, str], list[str]] = {}

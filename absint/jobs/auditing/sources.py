@@ -8,7 +8,9 @@ from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Final, cast
+from typing import Final, cast
+
+from onnx import ModelProto, TypeProto, ValueInfoProto
 
 from absint import packages
 from absint.errors import UsageError
@@ -23,9 +25,6 @@ from absint.runs.process import ProcessError
 from absint.shapes.policies import policy_of
 from absint.shapes.summaries import value_in
 from absint.solution.analysed import Analysed
-
-if TYPE_CHECKING:
-    from onnx import ModelProto, TypeProto, ValueInfoProto
 
 
 def declared(model: ModelProto) -> Claims:

@@ -11,8 +11,7 @@ from onnx.onnx_pb import ModelProto, NodeProto, TensorProto
 
 from absint.model.inference import skeleton
 from absint.model.initialisers import size_in_bytes
-from absint.model.messages import ModelMessage
-from absint.model.protos import bodies, domain_of
+from absint.model.protos import ModelMessage, bodies, domain_of
 from absint.model.writing import tensors
 from absint.packages import is_installed
 from absint.runs.loading import FoundShapes, Key, Loaded, Sizes, load

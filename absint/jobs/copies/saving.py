@@ -13,7 +13,7 @@ from absint.lattices.text.escapes import excerpt
 from absint.model.early_copies import large_file
 from absint.model.opening import MAX_FILE, ModelFile, Opened, has_changed
 from absint.model.protos import graphs
-from absint.model.wire.splicing import Piece, Span, size_of, spliced
+from absint.model.wire.splicing import Piece, size_of, spliced, whole
 from absint.model.writing import Finish, check_target, check_weights, copy_begun, write_copy
 
 if TYPE_CHECKING:
@@ -161,9 +161,7 @@ class Source(NamedTuple):
         if size > MAX_FILE:
             raise UsageError(f"the copy has {size:,} bytes, too many for memory: give a path")
         model = type(copy)()
-        with memoryview(self.opened.data) as view:
-            parts = (bytes(view[p.start : p.end]) if isinstance(p, Span) else p for p in pieces)
-            model.ParseFromString(b"".join(parts))
+        model.ParseFromString(whole(self.opened.data, pieces))
         return Made(model, size)
 
 

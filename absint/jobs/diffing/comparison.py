@@ -242,32 +242,32 @@ def proof(first: Result, second: Result, seconds: float) -> Diff:
 
 class _Comparison:
     def __init__(self, first: Result, second: Result, runs: bool, limits: Limits, at: Mapping[str, int]) -> None:
-        self._at, self._is_run = at, runs
-        self._a, self._b, self._clock = first, second, Clock(limits)
-        self._inputs = paired(first.inputs, second.inputs)
-        self._over = correspondence(first, second, self._inputs)
-        self._back = correspondence(second, first, [Pair(b, a) for a, b in self._inputs])
-        self._runs = Both(first, second, self._inputs, allowed=runs)
+        self._at, self._is_run, self._clock = at, runs, Clock(limits)
+        pairs = paired(first.inputs, second.inputs)
+        self._over = correspondence(first, second, pairs)
+        self._back = correspondence(second, first, [Pair(b, a) for a, b in pairs])
+        self._runs = Both(self._over, allowed=runs)
         self._numbers: dict[bool, Numbers] = {}
         self._reason = ""
 
     def answer(self, assumed: Sequence[Relation], values: bool, *, is_whole: bool = True) -> Diff:
-        a, b, over, back, clock = self._a, self._b, self._over, self._back, self._clock
+        over, back, clock = self._over, self._back, self._clock
+        a, b = over.source, over.target
         first, second = Model("A", a, contract(a, clock.left)), Model("B", b, contract(b, clock.left))
         there = Direction(first, second, over, self._runs, clock, assumed, self._numbered).run()
         carried = [back.relation(r) for r in assumed if back.covers(r)]
         again = Direction(second, first, back, self._runs, clock, carried, self._numbered).run()
         common = there.both()
         pairs = paired(a.outputs, b.outputs)
-        outputs = Compared(a, b, over, common, self._runs, self._numbered).outputs(pairs)
-        costs = self._in_time(lambda: figures(a, b, over, self._at)) if is_whole else None
-        inner = self._in_time(lambda: tuple(differing(a, b, over, common))) if values else None
-        rows = self._in_time(lambda: tuple(lost(a, b, self._inputs, pairs, run=self._is_run))) if is_whole else None
+        outputs = Compared(over, common, self._runs, self._numbered).outputs(pairs)
+        costs = self._in_time(lambda: figures(over, self._at)) if is_whole else None
+        inner = self._in_time(lambda: tuple(differing(over, common))) if values else None
+        rows = self._in_time(lambda: tuple(lost(over, pairs, run=self._is_run))) if is_whole else None
         return Diff(
             a.origin,
             b.origin,
             {name: str(expr) for name, expr in over.symbols.items() if name in b.symbols},
-            inputs(a, b, self._inputs, over),
+            inputs(over),
             outputs,
             contracts(there, again, first, second, self._numbered),
             surroundings(a, b, (first.contract, second.contract)),
@@ -281,14 +281,14 @@ class _Comparison:
     def _numbered(self, of_values: bool) -> Numbers:
         """Both models under common numbers, made when data-dependent sizes need it: it reads weights."""
         if of_values not in self._numbers:
-            alike = [pair for pair in self._inputs if self._of_one_type(pair)]
-            self._numbers[of_values] = Numbers(self._a, self._b, alike, self._over, of_values=of_values)
+            alike = [pair for pair in self._over.pairs if self._of_one_type(pair)]
+            self._numbers[of_values] = Numbers(self._over, alike, of_values=of_values)
         return self._numbers[of_values]
 
     def _of_one_type(self, pair: Pair) -> bool:
         if pair.first is None or pair.second is None:
             return False
-        before, after = form_of(self._a[pair.first]), form_of(self._b[pair.second])
+        before, after = form_of(self._over.source[pair.first]), form_of(self._over.target[pair.second])
         return bool(before.kind) and (before.kind, before.dtype, before.rank) == (after.kind, after.dtype, after.rank)
 
     def _in_time(self, make: Callable[[], T]) -> T | None:

@@ -6,7 +6,7 @@ A caller chooses sizes of axes, not of symbols: `batch` in one model is `N` in t
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from absint.lattices.dtype import DType
@@ -121,11 +121,15 @@ class Placed(NamedTuple):
 class Correspondence:
     """Symbols of the target, sizes and elements of inputs, as expressions over those of the source."""
 
-    symbols: Mapping[str, Expr]
+    source: Analysed
+    target: Analysed
+    pairs: Sequence[Pair]
+    """The inputs of both, those of the source first."""
+    taken: frozenset[str]
+    """Names of the source, which no symbol of the target gets."""
+    symbols: Mapping[str, Expr] = field(default_factory=dict)
     demands: tuple[Placed, ...] = ()
     """Relations over symbols of the source that the declared shapes of the target demand."""
-    taken: frozenset[str] = frozenset()
-    """Names of the source, which no symbol of the target gets."""
 
     def dim(self, dim: Dim) -> Dim:
         """A dim of the target over symbols of the source; others get names of their own."""
@@ -152,20 +156,21 @@ class Correspondence:
 
 def correspondence(source: Analysed, target: Analysed, pairs: Sequence[Pair]) -> Correspondence:
     """The symbols of the target over those of the source, whose inputs are the first ones of the pairs."""
-    axes = list(_axes(source, target, pairs))
     taken = frozenset(source.taken).union(*(shown.free_symbols for shown in source.names.values()))
-    found = Correspondence({**_solved(axes, taken), **dict(_elements(source, target, pairs))}, (), taken)
+    models = Correspondence(source, target, pairs, taken)
+    axes = list(_axes(models))
+    found = replace(models, symbols={**_solved(axes, models), **dict(_elements(models))})
     demands = dict.fromkeys(Placed(axis.place, axis.target, eq(found.dim(axis.target), axis.source)) for axis in axes)
-    return Correspondence(found.symbols, tuple(d for d in demands if d.relation is not TRUE), taken)
+    return replace(found, demands=tuple(d for d in demands if d.relation is not TRUE))
 
 
-def _axes(source: Analysed, target: Analysed, pairs: Sequence[Pair]) -> Iterator[Axis]:
-    for first, second in both(pairs):
-        before, after = form_of(_input(source, first)), form_of(_input(target, second))
+def _axes(models: Correspondence) -> Iterator[Axis]:
+    for first, second in both(models.pairs):
+        before, after = form_of(_input(models.source, first)), form_of(_input(models.target, second))
         if not before.differs(after) and before.rank == after.rank:
             for (place, a), (_, b) in zip(before.sizes, after.sizes, strict=False):
                 if place != "length" and isinstance(a, Expr) and isinstance(b, Expr):
-                    yield Axis(f"{second}{place}", plain(source, a), b)
+                    yield Axis(f"{second}{place}", plain(models.source, a), b)
 
 
 def _input(analysed: Analysed, name: str) -> Value:
@@ -186,14 +191,14 @@ def plain_relation(analysed: Analysed, relation: Relation) -> Relation:
     return relation.substitute({s: known[s.name] for s in relation.symbols if s.name in known})
 
 
-def _solved(axes: Sequence[Axis], taken: frozenset[str]) -> dict[str, Expr]:
+def _solved(axes: Sequence[Axis], models: Correspondence) -> dict[str, Expr]:
     """Symbols of the target from the axes: those that stand alone first, then from sums in which one is left."""
     found: dict[str, Expr] = {}
     for axis in axes:
         only = sole_atom(axis.target) if isinstance(axis.target, Expr) else None
         if isinstance(only, Symbol) and isinstance(axis.source, Expr):
             found.setdefault(only.name, axis.source)
-    while (more := next(_next_solved(axes, Correspondence(found, (), taken)), None)) is not None:
+    while (more := next(_next_solved(axes, replace(models, symbols=found)), None)) is not None:
         name, value = more
         found[name] = value
     return found
@@ -214,11 +219,11 @@ def _next_solved(axes: Sequence[Axis], found: Correspondence) -> Iterator[tuple[
             yield open_[0].name, value
 
 
-def _elements(source: Analysed, target: Analysed, pairs: Sequence[Pair]) -> Iterator[tuple[str, Expr]]:
+def _elements(models: Correspondence) -> Iterator[tuple[str, Expr]]:
     """Elements of small inputs that stand at the same place of the same input."""
-    names = {b: a for a, b in both(pairs)}
-    known = {(e.input, e.place, e.dtype): e.expr for e in source.declared_inputs.elements.values()}
-    for element in target.declared_inputs.elements.values():
+    names = {b: a for a, b in both(models.pairs)}
+    known = {(e.input, e.place, e.dtype): e.expr for e in models.source.declared_inputs.elements.values()}
+    for element in models.target.declared_inputs.elements.values():
         found = known.get((names.get(element.input, ""), element.place, element.dtype))
         if found is not None:
             yield element.name, found

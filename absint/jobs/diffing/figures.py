@@ -63,13 +63,14 @@ class _Bill(NamedTuple):
             yield f"{len(self.cost.unsized)} nodes have sizes that are not known"
 
 
-def figures(first: Analysed, second: Analysed, over: Correspondence, at: Sizes) -> Figures:
-    """Costs of both, over symbols of the first; `over` expresses those of the second. Numbers are `at` these sizes."""
+def figures(over: Correspondence, at: Sizes) -> Figures:
+    """Costs of both, over symbols of the first. Numbers are `at` these sizes."""
+    first, second = over.source, over.target
     a, b = (_Bill(model, Cost(model), Memory(model)) for model in (first, second))
     default = {**a.cost.default_sizes, **a.memory.default_sizes, **at}
-    sizes = _legal_in_both(first, second, over, {n: size for n, size in default.items() if n in first.parameters})
+    sizes = _legal_in_both(over, {n: size for n, size in default.items() if n in first.parameters})
     numbers = {} if sizes is None else a.numbers(sizes)
-    others = {} if sizes is None else b.numbers(_translated(second, over, sizes))
+    others = {} if sizes is None else b.numbers(_translated(over, sizes))
     amounts = []
     for (name, before), after in zip(a.terms().items(), b.terms().values(), strict=True):
         known = None if name not in numbers or name not in others else (numbers[name], others[name])
@@ -89,23 +90,24 @@ def _amount(name: str, before: Dim, after: Dim, numbers: tuple[int, int] | None,
     return Amount(name, first_text, second_text, change, numbers)
 
 
-def _legal_in_both(first: Analysed, second: Analysed, over: Correspondence, sizes: Sizes) -> Sizes | None:
+def _legal_in_both(over: Correspondence, sizes: Sizes) -> Sizes | None:
     """The sizes if they are legal in the second model too, else the nearest that are legal in both, if there are."""
+    second = over.target
     starts = second.once(Starts)
-    wanted = _translated(second, over, sizes)
+    wanted = _translated(over, sizes)
     if wanted.keys() != set(second.symbols) or starts.near(wanted) == wanted:
         return sizes
-    legal = LegalSizes(first, sizes, Limits(_SECONDS))
+    legal = LegalSizes(over.source, sizes, Limits(_SECONDS))
     with suppress(DeadlineError), within(_SECONDS):
         for near, _ in islice(legal.near(sizes, legal.not_empty(sizes)), _TRIED):
-            if second.once(Judge).is_legal(_translated(second, over, near)):
+            if second.once(Judge).is_legal(_translated(over, near)):
                 return near
     return None
 
 
-def _translated(second: Analysed, over: Correspondence, sizes: Sizes) -> Sizes:
+def _translated(over: Correspondence, sizes: Sizes) -> Sizes:
     """The sizes by symbols of the second model, as far as these are given."""
-    found = ((name, expr.at(sizes)) for name, expr in over.symbols.items() if name in second.parameters)
+    found = ((name, expr.at(sizes)) for name, expr in over.symbols.items() if name in over.target.parameters)
     return {name: size for name, size in found if size is not None}
 
 
@@ -184,11 +186,12 @@ _SAMPLES: Final = 24
 """Legal sizes at which shapes are evaluated before a proof is tried."""
 
 
-def differing(first: Analysed, second: Analysed, over: Correspondence, grounds: Grounds) -> Iterator[Inner]:
+def differing(over: Correspondence, grounds: Grounds) -> Iterator[Inner]:
     """Values of the main graph that are of another type or shape in the second model; inputs and outputs apart.
 
     Raises DeadlineError past the deadline that is set.
     """
+    first, second = over.source, over.target
     samples = grounds.small(_SAMPLES)
     ports = {*first.inputs, *first.outputs, *second.inputs, *second.outputs}
     for name in first.operands:

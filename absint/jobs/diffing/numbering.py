@@ -22,8 +22,7 @@ from absint.lattices.logic.relation import FALSE, TRUE
 from absint.lattices.terms.expr import Dim, Expr, Symbol, sole_atom
 from absint.lattices.terms.normal import substitute
 from absint.lattices.value import BOTTOM, TOP, Tensor, Value
-from absint.model.messages import GraphMessage, NodeMessage
-from absint.model.protos import bodies, domain_of, graphs, graphs_in
+from absint.model.protos import GraphMessage, NodeMessage, bodies, domain_of, graphs, graphs_in
 from absint.model.schemas import since
 from absint.model.wire import kinds
 from absint.model.wire.fields import content_of
@@ -46,15 +45,14 @@ _NONE: Final = -1
 class Numbers:
     """Values and nodes of two models under common numbers."""
 
-    def __init__(
-        self, first: Analysed, second: Analysed, inputs: Sequence[Pair], over: Correspondence, *, of_values: bool
-    ) -> None:
+    def __init__(self, over: Correspondence, inputs: Sequence[Pair], *, of_values: bool) -> None:
         """With `of_values`, operators that may give something else each time, or that are not known, are never equal;
-        else the same operator on the same inputs has the same requirements. `over` expresses symbols of the second.
+        else the same operator on the same inputs has the same requirements. `inputs` are those of one type.
         """
+        first, second = over.source, over.target
         fed = {b: a for a, b in both(inputs)}
         defaults = [model.lowered.signature.overridable for model in (first, second)]
-        self._first, self._second, self._over = first, second, over
+        self._first, self._over = first, over
         self._values: tuple[Mapping[str, int], Mapping[str, int]] = ({}, {})
         self._nodes: tuple[frozenset[int], frozenset[int]] = (frozenset(), frozenset())
         self.shared: dict[Symbol, Dim] = {}

@@ -33,17 +33,9 @@ _RUNS: Final = 2
 class Compared:
     """Values of two models, compared wherever both run."""
 
-    def __init__(
-        self,
-        first: Analysed,
-        second: Analysed,
-        over: Correspondence,
-        grounds: Grounds,
-        runs: Both,
-        numbers: Callable[[bool], Numbers],
-    ) -> None:
-        """`over` expresses symbols of the second model; `grounds` hold of sizes that are legal in both."""
-        self._first, self._second, self._over, self._runs = first, second, over, runs
+    def __init__(self, over: Correspondence, grounds: Grounds, runs: Both, numbers: Callable[[bool], Numbers]) -> None:
+        """`grounds` hold of sizes that are legal in both."""
+        self._first, self._second, self._over, self._runs = over.source, over.target, over, runs
         self._grounds, self._numbers = grounds, numbers
 
     def outputs(self, pairs: Sequence[Pair]) -> Ports:
@@ -169,10 +161,9 @@ class Compared:
         return self._grounds.small(_RUNS)
 
 
-def inputs(first: Analysed, second: Analysed, pairs: Sequence[Pair], over: Correspondence) -> Ports:
+def inputs(over: Correspondence) -> Ports:
     """The inputs that a caller must feed. Their sizes count where contracts are compared."""
-    ports = (_input(first, second, pair, over) for pair in pairs)
-    return Ports(tuple(ports), _is_reordered(pairs, second.inputs))
+    return Ports(tuple(_input(pair, over) for pair in over.pairs), _is_reordered(over.pairs, over.target.inputs))
 
 
 def _is_reordered(pairs: Sequence[Pair], names: Sequence[str]) -> bool:
@@ -181,8 +172,9 @@ def _is_reordered(pairs: Sequence[Pair], names: Sequence[str]) -> bool:
     return order != [name for name in names if name in order]
 
 
-def _input(first: Analysed, second: Analysed, pair: Pair, over: Correspondence) -> Port:
+def _input(pair: Pair, over: Correspondence) -> Port:
     a, b = pair
+    first, second = over.source, over.target
     before, after = _declared(first, a), _declared(second, b)
     port = Port(a, b, type_text(before), type_text(after))
     if before is None or after is None:
@@ -261,18 +253,16 @@ def _ranged(dim: Dim) -> str:
 # Rows
 
 
-def lost(
-    first: Analysed, second: Analysed, inputs: Sequence[Pair], outputs: Sequence[Pair], run: bool
-) -> Iterator[Lost]:
+def lost(over: Correspondence, outputs: Sequence[Pair], run: bool) -> Iterator[Lost]:
     """The outputs whose rows are apart in the first model, and not in the second; with `run` a run may show it."""
     with suppress(UsageError):  # no size has a name
-        before = rows(first, run=False)
-        names, others = dict(both(inputs)), dict(both(outputs))
+        before = rows(over.source, run=False)
+        names, others = dict(both(over.pairs)), dict(both(outputs))
         kept = [output.name for output in before.outputs if output.verdict == "independent" and output.name in others]
         axes = [f"{names[place.input]}[{place.axis}]" for place in before.axes if place.input in names]
         if not kept or not axes:
             return
-        after = {output.name: output for output in rows(second, axes, run=run).outputs}
+        after = {output.name: output for output in rows(over.target, axes, run=run).outputs}
         for name in kept:
             found = after.get(others[name])
             if found is not None and found.verdict not in ("independent", "shared"):

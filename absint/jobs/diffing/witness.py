@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final, Literal, NamedTuple
 
 from absint.errors import AbsintError
-from absint.jobs.diffing.correspondence import Pair, both
+from absint.jobs.diffing.correspondence import Correspondence, both
 from absint.lattices.limits import remaining
 from absint.questions.proofs.evidence import LEAST_SECONDS, SECONDS
 from absint.questions.sizes.checking import Judge
@@ -34,10 +34,10 @@ class Shown(NamedTuple):
 class Both:
     """Runs of two models; each pair of runs is made once."""
 
-    def __init__(self, first: Analysed, second: Analysed, inputs: Sequence[Pair], *, allowed: bool) -> None:
+    def __init__(self, over: Correspondence, *, allowed: bool) -> None:
         """Nothing is run unless it is `allowed`: then the rules alone say at which sizes a model runs."""
-        self._models: dict[Side, Analysed] = {"A": first, "B": second}
-        self._names = {"A": dict(both(inputs)), "B": {b: a for a, b in both(inputs)}}
+        self._models: dict[Side, Analysed] = {"A": over.source, "B": over.target}
+        self._names = {"A": dict(both(over.pairs)), "B": {b: a for a, b in both(over.pairs)}}
         self._seen: dict[tuple[Side, tuple[tuple[str, int], ...]], Shown] = {}
         self._allowed = allowed
         self.why_not = "" if allowed else "no model is run"

@@ -15,16 +15,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
-from typing import Final, Protocol
+from typing import Final
 
-from absint.jobs.dynamizing.finding import MAX_TRIALS, Found, find
+from absint.jobs.dynamizing.finding import MAX_TRIALS, Found, Setting, find
+from absint.jobs.dynamizing.judging import Judging
 from absint.jobs.dynamizing.repairing import LEFT_OPEN, Choice
-from absint.jobs.dynamizing.resizing import Resizing
-from absint.jobs.dynamizing.searching import MayVary
 from absint.lattices.terms.expr import Expr
-from absint.lattices.value import Value
 from absint.shapes.interpretation import Budget
-from absint.solution.analysed import Analysed
 
 Reading = Mapping[int, Expr]
 """The numbers of a target that change."""
@@ -35,25 +32,6 @@ _MOST_NODES: Final = 60_000
 _MOST_LEAVES: Final = 16
 _MOST_TRIALS: Final = 2 * MAX_TRIALS
 """Applications of rules in all searches."""
-
-
-class Judge(Protocol):
-    """Refutes combinations for reasons other than shapes."""
-
-    def refutes(self, found: Found) -> bool:
-        """It is not what the model means."""
-
-    def is_as_declared(self, found: Found) -> bool:
-        """Outputs have the symbols that the author declares."""
-
-    def standing(self, found: Found) -> int:
-        """How much is proved of it; 0 for nothing."""
-
-    def fails(self, found: Found) -> bool:
-        """The copy does not run with every number of rows."""
-
-    def are_alike(self, one: Found, other: Found) -> bool:
-        """The outputs are the same at every size that was tried."""
 
 
 @dataclass
@@ -98,20 +76,17 @@ class _Branch:
 class _Tree:
     """All combinations, as far as nothing refutes them."""
 
-    def __init__(
-        self, analysed: Analysed, inputs: Mapping[int, Value], resizing: Resizing, may_vary: MayVary, judge: Judge
-    ) -> None:
+    def __init__(self, setting: Setting, judge: Judging) -> None:
         self.leaves: list[_Leaf] = []
         """The combinations that remain."""
         self.readings: dict[object, Sequence[Reading]] = {}
         """All readings of each target that has several."""
         self.is_by_habit = False
         """Nothing but an axis of their own for rows has decided between two combinations."""
-        self._model = analysed, inputs, resizing
-        self._may_vary = may_vary
+        self._setting = setting
         self._judge = judge
         self._trials = Budget(_MOST_TRIALS)
-        self._runs = max(16, min(_MOST_RUNS, _MOST_NODES // max(1, len(analysed.nodes))))
+        self._runs = max(16, min(_MOST_RUNS, _MOST_NODES // max(1, len(setting.analysed.nodes))))
         self._first: Found | None = None
         self._made = 0
 
@@ -120,7 +95,7 @@ class _Tree:
         mine = Budget(min(MAX_TRIALS, self._trials.left))
         before = mine.left
         known = self._first.requirements if self._first is not None else ()
-        found = find(*self._model, chosen, self._may_vary, mine, known)
+        found = find(self._setting, chosen, mine, known)
         if self._first is None:
             self._first = found
         else:
@@ -193,11 +168,9 @@ class _Tree:
         self.leaves = others
 
 
-def settle(
-    analysed: Analysed, inputs: Mapping[int, Value], resizing: Resizing, may_vary: MayVary, judge: Judge
-) -> Settled:
+def settle(setting: Setting, judge: Judging) -> Settled:
     """The decisions that let the model run at other sizes, if no other reading of a target does so too."""
-    tree = _Tree(analysed, inputs, resizing, may_vary, judge)
+    tree = _Tree(setting, judge)
     is_complete = tree.follow()
     if is_complete and len(tree.leaves) > 1:
         best = max(leaf.standing for leaf in tree.leaves)

@@ -17,7 +17,7 @@ from absint.jobs.dynamizing.finding import MAX_TRIALS, Found, deciding, find
 from absint.jobs.dynamizing.judging import Judging
 from absint.jobs.dynamizing.repairing import numbers_of
 from absint.jobs.dynamizing.resizing import UNSURE, Change, Resizing
-from absint.jobs.dynamizing.searching import LISTS, MayVary
+from absint.jobs.dynamizing.searching import LISTS
 from absint.lattices.terms.division import floordiv
 from absint.lattices.terms.expr import ONE_EXPR, Dim, Expr, Symbol, const, mul, sole_atom, symbol
 from absint.lattices.value import Tensor, Value
@@ -25,7 +25,6 @@ from absint.program.steps import LoopHead, Operand
 from absint.questions.proofs.proof import upstream
 from absint.shapes.interpretation import Budget
 from absint.shapes.summaries import Inputs
-from absint.solution.analysed import Analysed
 
 _MAKES: Final = {
     "Expand": 1, "ConstantOfShape": 0, "Tile": 1, "Range": 1, "Pad": 1, "TopK": 1, "OneHot": 1, "Split": 1,
@@ -86,15 +85,15 @@ def silent(found: Found) -> Iterator[Silent]:
                     yield Silent(node, operand, place, number.const, *meant, dim.free_symbols, whole=whole)
 
 
-def coincident(analysed: Analysed, found: Found, may_vary: MayVary, judge: Judging) -> Iterator[Silent]:
+def coincident(found: Found, judge: Judging) -> Iterator[Silent]:
     """The numbers that make a size, and sizes of constants, that equal an old size or follow from it, and may be this
     size. Numbers in equal surroundings are tried once.
     """
-    trying = _Trying(analysed, found, may_vary, judge)
-    surroundings = _Surroundings(found, may_vary)
+    trying = _Trying(found, judge)
+    surroundings = _Surroundings(found)
     known: dict[object, bool] = {}
     left = _MOST_TRIED
-    for node, operand, place, is_size, meant in _candidates(found, may_vary):
+    for node, operand, place, is_size, meant in _candidates(found):
         old = found.run.resizing.old(meant[0])
         for size in meant:
             key = surroundings.of(node), operand, place, is_size, size
@@ -112,15 +111,15 @@ def coincident(analysed: Analysed, found: Found, may_vary: MayVary, judge: Judgi
                 break
 
 
-def as_named(analysed: Analysed, found: Found, may_vary: MayVary, judge: Judging) -> Found:
+def as_named(found: Found, judge: Judging) -> Found:
     """The decisions with the numbers that must be sizes if outputs have the axes that the caller has named, as far as
     no other numbers do as well.
     """
     while lacking := len(judge.lacking(found)):
-        trying = _Trying(analysed, found, may_vary, judge)
+        trying = _Trying(found, judge)
         better: list[Found] = []
         ends = (_Candidate(*item[:3], False, [item.whole]) for item in silent(found) if item.whole is not None)
-        for candidate in islice(chain(_candidates(found, may_vary), ends), _MOST_TRIED):
+        for candidate in islice(chain(_candidates(found), ends), _MOST_TRIED):
             for size in candidate.meant:
                 tried, failing = trying.taken(Change(*candidate[:3], size, candidate.is_size))
                 is_new = all(tried.decided != one.decided for one in better)
@@ -142,7 +141,7 @@ class _Candidate(NamedTuple):
     meant: Sequence[Expr]
 
 
-def _candidates(found: Found, may_vary: MayVary) -> Iterator[_Candidate]:
+def _candidates(found: Found) -> Iterator[_Candidate]:
     run = found.run
     for node, item in enumerate(run.nodes):
         makes = 0 if isinstance(item.step, LoopHead) else _MAKES.get(item.operator)
@@ -158,7 +157,7 @@ def _candidates(found: Found, may_vary: MayVary) -> Iterator[_Candidate]:
                 last = len(value.shape) - 1 if item.operator in _TUPLES and operand == 1 else None
                 for axis, dim in enumerate(value.shape):
                     names = [symbol(name) for name, size in run.resizing.sizes.items() if dim is const(size)]
-                    if names and axis != last and may_vary(producer, axis):
+                    if names and axis != last and found.setting.may_vary(producer, axis):
                         yield _Candidate(node, operand, axis, True, names)
 
 
@@ -189,9 +188,8 @@ class _Surroundings:
 
     _DEPTH: Final = 3
 
-    def __init__(self, found: Found, may_vary: MayVary) -> None:
+    def __init__(self, found: Found) -> None:
         self._found = found
-        self._may_vary = may_vary
         self._olds = frozenset(found.run.resizing.sizes.values())
         self._known: dict[tuple[int, int], object] = {}
         self._users: dict[int, list[int]] = {}
@@ -215,9 +213,8 @@ class _Surroundings:
         axes: list[bool] = []
         if not value.shape.is_top and self._found.run.is_constant(operand):
             dims = enumerate(value.shape)
-            axes = [
-                self._may_vary(operand, axis) for axis, dim in dims if isinstance(dim, Expr) and dim.const in self._olds
-            ]
+            olds = [axis for axis, dim in dims if isinstance(dim, Expr) and dim.const in self._olds]
+            axes = [self._found.setting.may_vary(operand, axis) for axis in olds]
         return value.shape, value.contents, tuple(axes)
 
     def reached(self, node: int) -> set[int]:
@@ -231,11 +228,10 @@ class _Surroundings:
 class _Trying:
     """Numbers taken for sizes, one at a time."""
 
-    def __init__(self, analysed: Analysed, found: Found, may_vary: MayVary, judge: Judging) -> None:
+    def __init__(self, found: Found, judge: Judging) -> None:
         self._judge = judge
-        self._analysed = analysed
         self._found = found
-        self._may_vary = may_vary
+        analysed = found.setting.analysed
         self._ends = [analysed.operands[output] for output in analysed.outputs if output in analysed.operands]
         self._read = upstream(analysed, [node for node, _ in self._ends])
         """The nodes that outputs depend on."""
@@ -267,10 +263,7 @@ class _Trying:
         """The decisions if the number is this size, and the nodes where something then fails for good."""
         found, run = self._found, self._found.run
         decided = deciding(found.decided, [change])
-        trials = Budget(MAX_TRIALS)
-        tried = find(
-            self._analysed, run.inputs, run.resizing, run.chosen, self._may_vary, trials, found.requirements, decided
-        )
+        tried = find(found.setting, run.chosen, Budget(MAX_TRIALS), found.requirements, decided)
         failing = set(tried.resized - found.resized if self._keeps_shapes(tried) else ())
         failing |= {
             c.origin.node for c, fixed in tried.left

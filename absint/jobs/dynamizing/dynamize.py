@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from onnx import ModelProto
 
@@ -12,10 +12,10 @@ from absint.errors import UsageError
 from absint.jobs.copies.annotate import annotated
 from absint.jobs.copies.dialects import Style
 from absint.jobs.copies.gate import LeftOut
-from absint.jobs.copies.saving import STANDARD_OUTPUT, pieces_of
+from absint.jobs.copies.saving import rewriting
 from absint.jobs.dynamizing.choosing import settle
 from absint.jobs.dynamizing.coinciding import as_named
-from absint.jobs.dynamizing.finding import Found
+from absint.jobs.dynamizing.finding import Found, Setting
 from absint.jobs.dynamizing.judging import Judging
 from absint.jobs.dynamizing.listing import Baked, Cause, baked, causes
 from absint.jobs.dynamizing.preparing import Axes, Request, prepared, refuse_overridable, sized
@@ -25,19 +25,14 @@ from absint.jobs.dynamizing.stacked import Compared
 from absint.lattices.limits import LONG, Limits
 from absint.lattices.text.escapes import excerpt
 from absint.lattices.value import Tensor
-from absint.model.inference import Outline
 from absint.model.load import MAX_IN_MEMORY, Loaded, outlined_copy
 from absint.model.wire.fields import Data
 from absint.model.wire.read_graphs import read_model
-from absint.model.wire.splicing import Piece, size_of
-from absint.model.writing import check_target, write_copy
+from absint.model.wire.splicing import Piece, size_of, whole
 from absint.questions.rows import OutputRows
 from absint.questions.sizes.contracts import contract
+from absint.solution.analysed import Analysed
 from absint.solver.contracts.contract import Contract
-
-if TYPE_CHECKING:
-    from absint.solution.analysed import Analysed
-
 
 LIMITS: Final = Limits(LONG)
 _MOST_RUN: Final = 1 << 28
@@ -114,52 +109,48 @@ def dynamize(
 ) -> Dynamized:
     """See `Result.dynamize`."""
     analysed.require_sound("dynamize")
-    if path is not None and path != STANDARD_OUTPUT:
-        check_target("", path)
-    with analysed.loaded.opened() as opened:
-        with analysed.loaded.reading():
-            outline = Outline(opened.data)
+    with rewriting(analysed, path or "") as source:
+        outline, opened = source.outline, source.opened
 
         def variant(model: ModelProto, sizes: Mapping[str, int]) -> Analysed:
             """The analysis of a copy, with symbols bound to sizes."""
             return analysed.again(_loaded(analysed, opened.data, outline.pieces(model), model), sizes)
 
         base = ModelProto()
-        base.CopyFrom(outline.model)
+        base.CopyFrom(source.model)
         static, axes, taken = prepared(analysed, axes, base, lambda: variant(base, {}), limits)
         request = Request(static, axes, rows)
-        resizing = Resizing(request.sizes, request.promised | request.assumed)
         constants = Constants(static, base, outline, opened)
+        resizing = Resizing(request.sizes, request.promised | request.assumed)
+        setting = Setting(static, request.inputs, resizing, constants.may_vary)
 
         def rewritten(found: Found, *, fix: bool) -> Rewriter:
-            return Rewriter(static, found, resizing, constants).run(fix=fix)
+            return Rewriter(found, constants).run(fix=fix)
 
         def to_run(found: Found) -> bytes | None:
             pieces = list(outline.pieces(rewritten(found, fix=True).model))
-            return None if size_of(pieces) > _MOST_RUN else _content(opened.data, pieces)
+            return None if size_of(pieces) > _MOST_RUN else whole(opened.data, pieces)
 
         def mended_by(found: Found) -> Analysed:
             return variant(rewritten(found, fix=True).model, {})
 
         judging = Judging(static, request, analysed.loaded.model.graph, to_run, mended_by, runs=fix and run)
-        settled = settle(static, request.inputs, resizing, constants.may_vary, judging)
+        settled = settle(setting, judging)
         if request.assumed and not judging.standing(settled.found):  # they count no rows
-            resizing = Resizing(request.sizes)
-            settled = settle(static, request.inputs, resizing, constants.may_vary, judging)
-        found = settled.found = as_named(static, settled.found, constants.may_vary, judging)
+            settled = settle(setting._replace(resizing=Resizing(request.sizes)), judging)
+        found = settled.found = as_named(settled.found, judging)
         refuse_overridable(static, [*(item.node for _, item in found.left if item is not None), *sized(static)])
         kept, mended = rewritten(found, fix=False), rewritten(found, fix=True)
         before, after = variant(kept.model, {}), judging.copy(found)
         at_old_sizes = variant(mended.model, request.sizes)
         differing = (*_differing(static, at_old_sizes), *_other_elements(static, at_old_sizes, mended))
         legal = contract(after, limits)
-        listed = tuple(baked(static, settled, resizing, mended, legal, constants.may_vary, judging))
+        listed = tuple(baked(settled, mended, legal, judging))
         compared = judging.compared(found) if fix else {}
         open_ = [item for _, item in found.left if item is not None]
         refusal = _refusal(listed, open_, compared, judging.lacking(found), _hint(request, static)) if fix else ""
         fixed = fix and not refusal
-        weights: Sequence[str] = ()
-        unchecked, left_out = "", tuple[LeftOut, ...]()
+        weights, unchecked, left_out = tuple[str, ...](), "", tuple[LeftOut, ...]()
         if path is not None and not refusal:
             if fix and differing:
                 names = ", ".join(map(repr, differing[:3]))
@@ -167,20 +158,19 @@ def dynamize(
             copy, result = (mended, after) if fix else (kept, before)
             written = annotated(result, Style(outputs=True), model=copy.model, load=load)
             unchecked, left_out = written.unchecked, written.left_out
-            pieces = pieces_of(written.model, outline, opened)
-            weights = write_copy(opened, path, pieces, written.model, static.folder)
+            weights = source.made(written.model, copy_weights=False).weights_elsewhere
     unmended = contract(before, limits)
     return Dynamized(
         request.sizes,
         request.axes,
         listed if fixed else tuple(replace(item, written="") for item in listed),
-        tuple(causes(static, found)),
+        tuple(causes(found)),
         legal if fixed else unmended,
         unmended,
         differing,
         fixed,
         "" if refusal else path or "",
-        tuple(weights),
+        weights,
         compared,
         taken,
         unchecked,
@@ -229,12 +219,8 @@ def _loaded(analysed: Analysed, data: Data, pieces: Sequence[Piece], model: Mode
     origin, folder = analysed.origin, analysed.loaded.folder
     if size_of(pieces) > MAX_IN_MEMORY:
         return outlined_copy(model, analysed.loaded)
-    content = _content(data, pieces)
+    content = whole(data, pieces)
     return Loaded(read_model(content), origin, folder, None, content)
-
-
-def _content(data: Data, pieces: Sequence[Piece]) -> bytes:
-    return b"".join(piece if isinstance(piece, bytes) else data[piece.start : piece.end] for piece in pieces)
 
 
 def _differing(before: Analysed, after: Analysed) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final
+from typing import Final, NamedTuple
 
 from absint.jobs.dynamizing.preparing import overridable
 from absint.jobs.dynamizing.repairing import Choice, Decided, Repairing, Target
@@ -37,10 +37,22 @@ MAX_TRIALS: Final = 20_000
 """Applications of rules in all searches for one choice of readings."""
 
 
+class Setting(NamedTuple):
+    """A model whose sizes become symbols."""
+
+    analysed: Analysed
+    inputs: Mapping[int, Value]
+    """The inputs with these symbols, by node."""
+    resizing: Resizing
+    may_vary: MayVary
+    """The elements of a constant may be a function of the size of an axis."""
+
+
 @dataclass
 class Found:
     """Decisions, and what is left where no constant explains a requirement."""
 
+    setting: Setting
     run: Repairing
     states: Sequence[State]
     decided: dict[tuple[int, int], Decided] = field(default_factory=dict)
@@ -92,16 +104,14 @@ class Found:
 
 
 def find(
-    analysed: Analysed,
-    inputs: Mapping[int, Value],
-    resizing: Resizing,
+    setting: Setting,
     chosen: Mapping[object, Choice],
-    may_vary: MayVary,
     trials: Budget,
     hopeless: Collection[tuple[int, Relation]] = (),
     first: Decisions | None = None,
 ) -> Found:
     """The decisions, beside the `first`, that let the model run at other sizes. None is sought for the `hopeless`."""
+    analysed, inputs, resizing, may_vary = setting
     decided = deciding(first or {})
     refused: dict[int, Fixed] = {}
     facts = Facts([*analysed.declared_premises, *analysed.assumptions])
@@ -126,9 +136,9 @@ def find(
                 if is_stale:
                     refused, is_stale = dict.fromkeys(vain, HOPELESS), False  # they may be explained now
                 elif not (progress := _looped(analysed, search, narrow, decided)):
-                    return Found(run, states, decided, [(c, refused.get(c.origin.node)) for c in narrow])
+                    return Found(setting, run, states, decided, [(c, refused.get(c.origin.node)) for c in narrow])
         is_stale = bool(refused)
-    return Found(run, states, decided, [(c, HOPELESS) for c in narrow])
+    return Found(setting, run, states, decided, [(c, HOPELESS) for c in narrow])
 
 
 def _searched(

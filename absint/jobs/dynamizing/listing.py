@@ -12,7 +12,6 @@ from absint.jobs.dynamizing.finding import Found
 from absint.jobs.dynamizing.judging import Judging
 from absint.jobs.dynamizing.resizing import Resizing
 from absint.jobs.dynamizing.rewriting import Place, Rewriter
-from absint.jobs.dynamizing.searching import MayVary
 from absint.lattices.logic.relation import eq
 from absint.lattices.terms.expr import Expr, symbol
 from absint.lattices.text.escapes import plain
@@ -63,41 +62,34 @@ class Cause(NamedTuple):
         return f"{self.relation} of {self.node}: {self.reason}{where}"
 
 
-def causes(analysed: Analysed, found: Found) -> Iterator[Cause]:
+def causes(found: Found) -> Iterator[Cause]:
     """The requirements that are left, one for each reason."""
     seen: set[tuple[int, str]] = set()
     for constraint, fixed in found.left:
         if fixed is not None and tuple(fixed) not in seen:
             seen.add((fixed.node, fixed.reason))
             node = plain(str(constraint.origin))
-            at = plain(str(analysed.nodes[fixed.node])) if fixed.node >= 0 else node
+            at = plain(str(found.setting.analysed.nodes[fixed.node])) if fixed.node >= 0 else node
             yield Cause(str(constraint.formula), node, at, fixed.reason)
 
 
-def baked(
-    analysed: Analysed,
-    settled: Settled,
-    resizing: Resizing,
-    rewriter: Rewriter,
-    legal: Contract,
-    may_vary: MayVary,
-    judge: Judging,
-) -> Iterator[Baked]:
+def baked(settled: Settled, rewriter: Rewriter, legal: Contract, judge: Judging) -> Iterator[Baked]:
     """The constants that hold an old size, with what the rewriter makes of them. `legal` is the contract of its copy: a
     number that may be a size, of which the old one alone is legal, is this size and a number of its own.
     """
+    found = settled.found
+    analysed, resizing = found.setting.analysed, found.setting.resizing
     required = {clause.relation for clause in legal.clauses}
     held = {name for name, size in resizing.sizes.items() if eq(symbol(name), size) in required}
-    found = settled.found
     places: dict[Place, None] = {(node, target.operand): None for node, target in found.targets.items()}
     places.update(dict.fromkeys(found.decided))
     for place in sorted(places):
         problem = rewriter.problems.get(place, "")
         how = rewriter.how.get(place, "")
-        for where, old, new in _entries(analysed, found, resizing, place):
+        for where, old, new in _entries(found, place):
             yield _item(analysed, place, where, old, new, how, problem)
-    yield from _undecided(analysed, settled)
-    for item in (*silent(found), *coincident(analysed, found, may_vary, judge)):
+    yield from _undecided(settled)
+    for item in (*silent(found), *coincident(found, judge)):
         if item.sizes & resizing.sizes.keys() <= held:
             continue
         place = item.node, item.operand
@@ -105,11 +97,10 @@ def baked(
         yield replace(told, is_open=True)
 
 
-def _entries(
-    analysed: Analysed, found: Found, resizing: Resizing, place: Place
-) -> Iterator[tuple[tuple[int, bool], str, str]]:
+def _entries(found: Found, place: Place) -> Iterator[tuple[tuple[int, bool], str, str]]:
     """The places in a constant, each with its old and its new value."""
     node, operand = place
+    resizing = found.setting.resizing
     numbers: dict[int, Expr] = {}
     target = found.targets.get(node)
     if target is not None and operand == target.operand:
@@ -149,7 +140,8 @@ def _item(
     return Baked(plain(str(item)), item.operator, plain(constant), formal, text, old, new, how, problem)
 
 
-def _undecided(analysed: Analysed, settled: Settled) -> Iterator[Baked]:
+def _undecided(settled: Settled) -> Iterator[Baked]:
+    analysed = settled.found.setting.analysed
     for key, readings in settled.open.items():
         for node in settled.found.run.left_open.get(key, ()):
             changed = sorted({at for reading in readings for at in reading})

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
+from absint.jobs.dynamizing.resizing import Band, Recipe
 from absint.jobs.rewriting.emitting import Array, Emitter, NotWrittenError
 from absint.lattices.terms.expr import ONE_EXPR, Expr
-
-if TYPE_CHECKING:
-    from absint.jobs.dynamizing.resizing import Band, Recipe
 
 _RANGE: Final = 11
 _BROADCASTS: Final = 8

@@ -8,7 +8,9 @@ shape: whoever feeds another one feeds the wrong one, once sizes are symbols.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
+
+from onnx import ModelProto, ValueInfoProto
 
 from absint.errors import UsageError
 from absint.lattices.limits import Limits
@@ -23,13 +25,8 @@ from absint.program.steps import Operand
 from absint.questions.rows.answer import is_called_batch, place_of
 from absint.questions.rows.witness import InputAxis
 from absint.questions.sizes.contracts import contract
+from absint.solution.analysed import Analysed
 from absint.solver.constraints import meets
-
-if TYPE_CHECKING:
-    from onnx import ModelProto, ValueInfoProto
-
-    from absint.solution.analysed import Analysed
-
 
 _SHAPES: Final[Mapping[str, tuple[int, ...]]] = {
     "Reshape": (1,), "Expand": (1,), "ConstantOfShape": (0,), "Tile": (1,), "Resize": (2, 3), "Slice": (1, 2, 3, 4),

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from absint.lattices.logic.relation import FALSE, TRUE, YES, Relation
 from absint.lattices.terms.expr import Dim, Expr, Symbol, add, const, mul, sub, symbol
@@ -16,10 +17,7 @@ from absint.lattices.terms.normal import Substitution
 from absint.lattices.terms.polynomials import exact_quotient
 from absint.solver.candidates import alone, coprime
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    Array = npt.NDArray[Any]
+Array = npt.NDArray[Any]
 
 
 _OTHERS: Final = (5, 12, 60)

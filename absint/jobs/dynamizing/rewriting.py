@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto
 from onnx.helper import make_tensor_value_info, tensor_dtype_to_np_dtype
 from onnx.numpy_helper import to_array
 
+from absint.jobs.dynamizing.finding import Found
 from absint.jobs.dynamizing.making import RecipeEmitter
 from absint.jobs.dynamizing.repairing import numbers_of
-from absint.jobs.dynamizing.resizing import Resizing, TableError, Tables, are_places, evaluated
+from absint.jobs.dynamizing.resizing import Array, TableError, Tables, are_places, evaluated
 from absint.jobs.rewriting.emitting import NotWrittenError
 from absint.jobs.rewriting.folding import INITIALISERS_ALONE, copied
 from absint.lattices.terms.expr import Expr, Symbol, const
 from absint.lattices.terms.normal import sole_atom
 from absint.lattices.value import Tensor
+from absint.model.inference import Outline
+from absint.model.opening import Opened
 from absint.model.protos import graphs, pairs
+from absint.model.wire.splicing import whole
 from absint.program.steps import LoopBody, Operand
 from absint.shapes.summaries import State
-
-if TYPE_CHECKING:
-    from absint.jobs.dynamizing.finding import Found
-    from absint.jobs.dynamizing.resizing import Array
-    from absint.model.inference import Outline
-    from absint.model.opening import Opened
-    from absint.solution.analysed import Analysed
-
+from absint.solution.analysed import Analysed
 
 # The nodes and the constants of an analysed model as they stand in its file.
 
@@ -84,12 +81,10 @@ class Constants:
             raise TableError("its elements cannot be read")
         if int(np.prod(tensor.dims)) > _MOST_ELEMENTS:
             raise TableError("it is a table of many values")
-        whole = TensorProto()
-        data = self._opened.data
-        pieces = self._outline.pieces(tensor)
-        whole.ParseFromString(b"".join(p if isinstance(p, bytes) else data[p.start : p.end] for p in pieces))
+        found = TensorProto()
+        found.ParseFromString(whole(self._opened.data, self._outline.pieces(tensor)))
         try:
-            return to_array(whole, base_dir=str(self._analysed.folder or ""))
+            return to_array(found, base_dir=str(self._analysed.folder or ""))
         except Exception as error:  # of onnx, for data that are missing or damaged
             raise TableError(f"its elements cannot be read ({type(error).__name__})") from None
 
@@ -134,7 +129,8 @@ _ENDS: Final = 2
 class Rewriter:
     """Writes decisions into a copy of the model's outline."""
 
-    def __init__(self, analysed: Analysed, found: Found, resizing: Resizing, constants: Constants) -> None:
+    def __init__(self, found: Found, constants: Constants) -> None:
+        analysed, resizing = found.setting.analysed, found.setting.resizing
         self.model = ModelProto()
         self.model.CopyFrom(constants.model)
         self.written: dict[Place, str] = {}

@@ -12,25 +12,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from absint.errors import UsageError
 from absint.packages import is_installed
 from absint.questions.rows.answer import QUANTISERS
 from absint.runs.pool import kept
 from absint.runs.process import ProcessError
-from absint.runs.run import SECONDS, feeds_for, in_one_line
+from absint.runs.run import SECONDS, beside, feeds_for, in_one_line
 from absint.runs.session import Handed
+from absint.solution.analysed import Analysed
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from absint.solution.analysed import Analysed
-
-    Array = npt.NDArray[Any]
-    Outputs = Mapping[str, object]
+Array = npt.NDArray[Any]
+Outputs = Mapping[str, object]
 
 _ROWS: Final = 3
 _TOLERANCE, _OF_HALVES = 1e-3, 2e-2
@@ -88,11 +85,8 @@ class Stacking:
         try:
             if self._several is None:
                 self._several = self._feeds()
-            folder = self._analysed.folder
-            request = (
-                Handed(None, copy), list(self._analysed.outputs), self._several,
-                None if folder is None else str(folder.resolve()),
-            )  # fmt: skip
+            handed = Handed(None, copy, beside(self._analysed))
+            request = handed, list(self._analysed.outputs), self._several
             found = cast("list[Outputs | str]", kept("absint.runs.session:all_outputs").ask(request, SECONDS))
         except UsageError as error:
             return Compared(str(error))

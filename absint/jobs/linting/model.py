@@ -15,8 +15,7 @@ from absint.lattices.terms.expr import Dim, Expr, Symbol, sole_atom
 from absint.lattices.text.escapes import excerpt
 from absint.lattices.text.naming import Names
 from absint.lattices.value import AnyTensor
-from absint.model.messages import TypeMessage
-from absint.model.protos import declared_types
+from absint.model.protos import TypeMessage, declared_types
 from absint.program.limits import RULELESS
 from absint.program.lowered import Declaration, declarations
 from absint.questions.claims.judging import FalseDeclaration, loadable_false_declarations, origins

@@ -11,9 +11,8 @@ from typing import Final
 from absint.diagnostics import Diagnostic, Severity
 from absint.jobs.linting.finding import OF_DIAGNOSTICS, SILENT, Finding, milder, rule_of
 from absint.model.initialisers import dtype_of
-from absint.model.messages import ModelMessage, TensorMessage
 from absint.model.opening import LFS, fault_beside
-from absint.model.protos import holders
+from absint.model.protos import ModelMessage, TensorMessage, holders
 from absint.model.wire.tensors import EXTERNAL
 from absint.model.writing import tensors
 from absint.questions.claims.judging import reported

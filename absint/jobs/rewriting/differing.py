@@ -9,17 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from math import prod
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from absint.lattices.terms.expr import Expr
 from absint.lattices.terms.normal import Real
 from absint.lattices.value import Tensor, Value
+from absint.program.nodes import Node, Operation
 from absint.program.steps import LOWERED, LoopExit
-
-if TYPE_CHECKING:
-    from absint.program.nodes import Node, Operation
-    from absint.shapes.analysis import ShapeAnalysis
-    from absint.shapes.summaries import State
+from absint.shapes.analysis import ShapeAnalysis
+from absint.shapes.summaries import State
 
 Values = Sequence["Value | None"]
 """The inputs of a node."""

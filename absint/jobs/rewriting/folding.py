@@ -16,8 +16,7 @@ from onnx import AttributeProto, GraphProto, NodeProto, TensorAnnotation, Tensor
 from onnx.helper import make_attribute, make_tensor
 from onnx.numpy_helper import from_array
 
-from absint.model.messages import GraphMessage, NodeMessage
-from absint.model.protos import Captures, bodies, domain_of, formals, graphs
+from absint.model.protos import Captures, GraphMessage, NodeMessage, bodies, domain_of, formals, graphs
 from absint.model.wire import kinds
 from absint.program.steps import LOWERED
 

@@ -18,8 +18,7 @@ from absint.jobs.rewriting.noops import beside_neutral, numbers_of, passed_on
 from absint.jobs.rewriting.pairs import is_undone, join, pair
 from absint.jobs.rewriting.targets import Sized, is_broadcast, options
 from absint.lattices.value import Tensor
-from absint.model.messages import GraphMessage, NodeMessage
-from absint.model.protos import bodies, graphs
+from absint.model.protos import GraphMessage, NodeMessage, bodies, graphs
 from absint.model.weights import TYPES
 from absint.model.wire import kinds
 from absint.program.graph import Scope

@@ -16,8 +16,7 @@ from absint.lattices.logic.relation import FALSE, TRUE
 from absint.lattices.terms.expr import Expr, const
 from absint.lattices.terms.normal import Real
 from absint.lattices.value import Tensor, Value
-from absint.model.messages import NodeMessage
-from absint.model.protos import domain_of
+from absint.model.protos import NodeMessage, domain_of
 
 MOST_NUMBERS: Final = 64
 """Most elements of a tensor that counts as small."""

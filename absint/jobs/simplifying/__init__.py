@@ -1,6 +1,5 @@
 """Simplifying: a smaller copy of a model whose sizes stay symbolic, proved equal by a comparison of the two.
 
-simplify     the job: rounds of passes, the proof, the copy in a file or in memory
-running      runs of the model and of its copy, compared
-shape_nodes  the nodes that compute with sizes alone
+simplify  the job: rounds of passes, the proof, the copy in a file or in memory; the nodes that compute with sizes alone
+running   runs of the model and of its copy, compared
 """

@@ -5,7 +5,7 @@ written, and what is not changed stays byte for byte as it was: unknown fields, 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 from absint.lattices.records import NamedTuple
@@ -56,6 +56,11 @@ def spliced(data: Data, start: int, end: int, changes: Changes) -> list[Piece]:
 def size_of(pieces: Sequence[Piece]) -> int:
     """Bytes of all pieces together."""
     return sum(piece.end - piece.start if isinstance(piece, Span) else len(piece) for piece in pieces)
+
+
+def whole(data: Data, pieces: Iterable[Piece]) -> bytes:
+    """The bytes of all pieces."""
+    return b"".join(data[piece.start : piece.end] if isinstance(piece, Span) else piece for piece in pieces)
 
 
 def _spliced(data: Data, spans: Sequence[Span], changes: Changes) -> list[list[Piece]]:

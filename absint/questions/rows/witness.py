@@ -74,11 +74,9 @@ def witnesses(
     plans = list(_plans(analysed, symbol, axes))
     if not plans:
         return {}
-    folder = analysed.folder
-    where = None if folder is None else str(folder.resolve())
     requests = [feeds for plan in plans for feeds in plan.feeds]
     try:
-        request = (with_outputs(analysed, []), list(analysed.outputs), requests, where)
+        request = (with_outputs(analysed, []), list(analysed.outputs), requests)
         answer = ask_once("absint.runs.session:all_outputs", request, seconds or SECONDS, subject="onnxruntime")
     except (ProcessError, AbsintError):
         return {}

@@ -97,7 +97,7 @@ def test_assertions_need_no_plugin(pytester: pytest.Pytester) -> None:
 def test_the_start_of_pytest_loads_nothing() -> None:
     code = "import sys, absint.pytest_plugin; print([name for name in sys.modules if name.startswith('absint.')])"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout == "['absint.version', 'absint.pytest_plugin']\n"
+    assert done.stdout == "['absint.packages', 'absint.version', 'absint.pytest_plugin']\n"
 
 
 def test_nobody_gets_the_plugin_unasked() -> None:

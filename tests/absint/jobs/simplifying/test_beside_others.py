@@ -8,8 +8,7 @@ import onnx
 import pytest
 
 import absint
-from absint.jobs.simplifying.shape_nodes import shape_nodes
-from absint.jobs.simplifying.simplify import operators
+from absint.jobs.simplifying.simplify import operators, shape_nodes
 from tests.real_models import EXAMPLES
 
 Counts = tuple[int, int]

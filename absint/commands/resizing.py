@@ -1,4 +1,4 @@
-"""`absint freeze`."""
+"""`absint freeze` and `dynamize`: symbols become sizes, and sizes symbols."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from typing import Final
 
 import click
 
-from absint.commands.analysis import analysed, analysis_options, load_option, output_options
+from absint import homes, show
+from absint.commands.analysis import Settings, analysed, analysis_options, load_option, output_options, warm_up
 from absint.commands.command import FINE, NO, UNDECIDED, Command, status
 from absint.commands.models import Ask, check_output, models_argument
+from absint.commands.sizes import read_axes, read_places
 from absint.errors import UsageError
-from absint.jobs.freezing.sizes import IllegalSizesError
+from absint.lattices.limits import LONG, Limits
 from absint.result import Result
 from absint.shapes.sizes import Size, Sizes
-from absint.show import freezing as report
 from absint.show.text import answer
 from absint.solution.naming import about, names_of
 
@@ -92,15 +93,19 @@ def freeze(
     check_output(ask.model, output, force, ask.form)
     if sizes and output is None:
         raise UsageError("-o OUT is missing: the file to write")
-    result = analysed(ask.model, ask.settings)
+    result, report = analysed(ask.model, ask.settings), show.freezing
     if output is None:
         return _ask(result, ask.form)
     try:
         with status("freezing"):
             found = result.freeze(sizes, output, load=not no_load, force=True, **options)
-    except IllegalSizesError as error:
+    except homes.sizes.IllegalSizesError as error:
         illegal = error
-        answer(ask.form, lambda: report.REFUSED.text(illegal, head=about(result)), lambda: report.refused(illegal))
+        answer(
+            ask.form,
+            lambda: report.REFUSED.text(illegal, head=about(result)),
+            lambda: report.refused(illegal),
+        )
         return NO
     document = partial(report.FROZEN.text, found, names_of(result), about(result))
     answer(ask.form, document, lambda: report.report(result, found), to_stderr=output == "-")
@@ -111,5 +116,72 @@ def _ask(result: Result, form: str) -> int:
     """Answer which symbols must be fixed at least."""
     with status("looking for the fewest symbols"):
         found = result.fewest_symbols()
-    answer(form, lambda: report.FEWEST.text(found, head=about(result)), lambda: report.fewest(result, found))
+    answer(
+        form, lambda: show.freezing.FEWEST.text(found, head=about(result)), lambda: show.freezing.fewest(result, found)
+    )
     return FINE if found.choices else UNDECIDED
+
+
+@click.command(cls=Command)
+@click.argument("model")
+@click.argument("axes", metavar="INPUT[AXIS]=SYMBOL...", nargs=-1)
+@output_options()
+@click.option("--fix", is_flag=True, help="Rewrite the constants whose right value is determined.")
+@click.option("--no-run", is_flag=True, help="Run no copy with --fix: more readings remain.")
+@click.option(
+    "--rows",
+    metavar="AXES",
+    default="",
+    show_default=False,
+    help="Axes whose rows do not depend on each other, as x[0],mask[0].",
+)
+@load_option
+@analysis_options(seconds=LONG)
+def dynamize(
+    model: str,
+    axes: tuple[str, ...],
+    settings: Settings,
+    output: str | None,
+    force: bool,
+    fix: bool,
+    no_run: bool,
+    rows: str,
+    no_load: bool,
+    limits: Limits,
+    form: str,
+) -> int:
+    """Make sizes of inputs symbolic, constants with them.
+
+    \b
+    absint dynamize MODEL input[0]=batch               what breaks, and what each constant should be
+    absint dynamize MODEL input[0]=batch --fix -o OUT  rewrite the constants, and write the model
+
+    An axis may be negative. At the old sizes a run of OUT gives the outputs of MODEL. Where a constant may mean more
+    than one size, nothing is written; an axis of an output may decide, as logits[0]=batch, or y[0]=1 if it stays 1.
+    Symbols on the axes of --rows, else those with batch in their names, count rows that do not depend on each other:
+    readings that are proved to keep them apart in all outputs go before others, and runs on stacked and on single rows
+    are compared. OUT is complete or not written at all.
+
+    Exit code: 0 if all sizes are legal now, 1 if a contract or more than one reading of a constant remains, or if
+    stacked rows are not what single ones are; 3 if undecided.
+    """
+    check_output(model, output, force, form)
+    wanted = read_axes(axes)
+    warm_up(limits)
+    result = analysed(model, settings)
+    with status("looking for constants"):
+        found = result.dynamize(
+            wanted,
+            output,
+            fix=fix,
+            run=not no_run,
+            load=not no_load,
+            rows=read_places(rows),
+            seconds=limits.seconds,
+            force=True,
+        )
+    document = partial(show.dynamizing.DYNAMIZED.text, found, head=about(result))
+    answer(form, document, lambda: show.dynamizing.report(found), to_stderr=output == "-")
+    if found.is_free:
+        return FINE
+    return UNDECIDED if found.contract.possible is None and not found.refusal else NO
