@@ -188,6 +188,7 @@ def _analysed(
     trace: Trace | None = None,
 ) -> Result:
     policy = options.checked()
+    # From a file to nodes: nothing here depends on sizes.
     watch = None if given.is_off else given
     phase = timings.phase if timings is not None else nullcontext
     with phase("load"):

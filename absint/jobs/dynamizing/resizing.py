@@ -253,6 +253,7 @@ class Tables:
         """
         if abs(number) <= _OF_NOTE:
             return const(number)
+        # A symbol or a difference of two (`past`, `total - past`), which the values of the model have to confirm.
         names = [symbol(name) for name in self._resizing.sizes]
         sizes = [*names, *(a - b for a in names for b in names if a is not b)]
         found = [
