@@ -187,6 +187,7 @@ def _analysed(
     trace: Trace | None = None,
 ) -> Result:
     policy = options.checked()
+    # From a file to nodes: nothing here depends on sizes.
     watch = None if given.is_off else given
     phase = timings.phase if timings is not None else nullcontext
     with phase("load"):
@@ -202,9 +203,11 @@ def _analysed(
             semantics=options.semantics,
             watch=watch,
         )
+    # Premises come from declarations, but only where an analysis without them knows less.
     if options.trust:
         base = _analysed(loaded, options._replace(with_=(), trust=()), Watch())
         homes.trust.trusting(base, options.trust, lowered)
+    # Shapes that the caller states replace those of the inputs; sizes and relations become facts over their symbols.
     bind, assume = options.bind, options.assume
     shapes, relations = _stated_shapes(lowered, bind, assume) if bind or assume else ({}, assume)
     inputs = read_inputs(lowered, shapes)
@@ -232,6 +235,7 @@ def _analysed(
             )
         else:
             rounds = run_policy(lowered, facts, policy, memoise=memoise, trace=trace)
+    # What is asked for, or rarely of use, runs on the finished rounds and gives a further one.
     result = Result(loaded, lowered, inputs, rounds, assumptions)
     result.cooperation = cooperation
     if not rounds.conflict and not given.reached:
@@ -240,6 +244,7 @@ def _analysed(
         if rounds.has_sums:
             advice = None if cooperation is None else cooperation.advice
             result = result.continued(homes.adding.added_up(lowered, result.last, advice))
+    # Questions analyse variants of the model in the same way.
     kept = {name: size for name, size in (bind or {}).items() if name in shapes}
     result.analyze = partial(_variant, options=options, shapes=kept)
     result.reanalyse = partial(_under, loaded, options)

@@ -79,6 +79,7 @@ class Summaries:
         if self._depth >= MAX_DEPTH:
             return None
         runs = self._runs[body] = self._runs.get(body, 0) + 1
+        # From here on one summary serves all calls; it grows until it covers them.
         if runs > MAX_PRECISE:
             arguments = _above(analyses, arguments if general is None else general.arguments, arguments, runs)
         self._depth += 1
@@ -292,6 +293,7 @@ class Frame:
     def _is_early(self, number: int, node: int) -> bool:
         if number not in self._places:
             return False
+        # Visited before in this iteration, or on the way back to the head that is being visited.
         now = self._node
         return now in (-1, node) or self._positions[node] < self._positions[now] or node in self._backs.get(now, ())
 

@@ -97,6 +97,7 @@ class ShapeAnalysis(Interpretation):
         return state
 
     def sweep(self, order: Sequence[int], states: list[State]) -> None:
+        # The sweep writes out what `transfer` does at a usual node, so nobody may watch or replace single visits.
         observed = self.trace is not None or self.timings is not None
         plain = self._interpret is interpret and type(self).transfer is ShapeAnalysis.transfer
         if observed or not plain or self.memo is None or self.setting is not None:
@@ -110,6 +111,7 @@ class ShapeAnalysis(Interpretation):
         summaries: dict[Operation, RuleSummary] = {}
         for node in nodes:
             item = self.nodes[node]
+            # What the last visit left behind may rest on states that were not final.
             self.applied.pop(node, None)
             self.trips.pop(node, None)
             self.invariants.pop(node, None)
@@ -118,6 +120,7 @@ class ShapeAnalysis(Interpretation):
                 states[node] = self.transfer(node, states)
                 continue
             if item.operation is None:
+                # Anything may come out, of the type that the operator promises; and the node may fail.
                 assert item.step is not None
                 width = max(1, len(item.outputs) or item.step.width)
                 summary = RuleSummary((TOP,) * width, (), (), (PossibleFailure(UNFINISHED),))

@@ -70,6 +70,7 @@ def run_rounds(
     rounds = refinement.rounds
     if not refine or (lowered.watch is not None and lowered.watch.reached):
         return Rounds(tuple(rounds))
+    # A further round is run only if its facts could settle something that this one left open.
     undecided = Undecided.of(rounds[-1].states)
     for _ in range(MAX_ROUNDS):
         known = refinement.learn(undecided)
@@ -102,11 +103,7 @@ class _Refinement:
         self.learned: dict[Relation, Learned] = {}
 
     def run(
-        self,
-        known: Facts,
-        phase: str,
-        held: frozenset[Relation] = frozenset(),
-        first_round: FirstRound | None = None,
+        self, known: Facts, phase: str, held: frozenset[Relation] = frozenset(), first_round: FirstRound | None = None
     ) -> bool:
         """A round under these facts, in which conditions `held` are true; False if a limit stopped it."""
         program = self.lowered.program
@@ -150,6 +147,7 @@ class _Refinement:
         requirements: dict[Relation, Learned] = {}
         for item in facts_from_requirements(last.analysis, self.lowered, wanted):
             requirements.setdefault(item.relation, item)
+        # A choice of relations (`or`) teaches nothing unless a dim waits for it.
         new = {
             r: item
             for r, item in requirements.items()
@@ -158,12 +156,14 @@ class _Refinement:
         if not new:
             return None
         known = self._with(new)
+        # With the new facts, a choice may have one case left that is a fact about a symbol.
         left_open = {r: item for r, item in requirements.items() if r not in self.learned and _settles(known, r)}
         if left_open and not known.contradiction:
             known = self._with(left_open)
             new |= left_open
         if known.contradiction or any(r in wanted and not is_about_a_symbol(r) for r in new):
             return known
+        # Facts that replace no symbol can change no dim.
         before = last.analysis.facts
         changed = known.mapping != before.mapping or known.remainders != before.remainders
         return known if changed and (undecided.gain_from(known) or undecided.decided_by(known)) else None
@@ -174,6 +174,7 @@ class _Refinement:
 
     def _renewed(self, known: Facts) -> FirstRound | None:
         """The results that the first round gives to one whose further facts only replace symbols."""
+        # Only where new facts replace symbols, or what the old ones made of them: new terms follow from old ones.
         first = self.rounds[0]
         more: dict[Symbol, Dim] = {}
         for symbol, dim in first.analysis.facts.mapping.items():

@@ -100,10 +100,12 @@ class _Namer:
         if not isinstance(dim, Unknown):
             self._keep(dim.symbols if isinstance(dim, Expr) else ())
             return dim
+        # No size fits: no run gets here, and nothing wants a name.
         bounds = dim.bounds.meet(bounds)
         if bounds.is_empty:
             return dim
         named = self.hole(tag, bounds)
+        # The hole keeps its bounds; what is known of its rest becomes a statement.
         if dim.congruence != ANY and dim.congruence.modulus > 1:
             relation = eq(named % dim.congruence.modulus, dim.congruence.remainder)
             self.statements.append(Statement(relation, "every value it may take", "defined"))

@@ -122,6 +122,7 @@ class _Tree:
         """Branches for the other readings of targets that the branch has no reading for; it becomes a leaf if it has
         the fewest failures among those that wait, and else it waits again.
         """
+        # Targets in the order of the program: a reading changes the sizes that reach those behind it.
         chosen = branch.chosen
         for node, target in sorted(found.targets.items()):
             if target.key in chosen or len(target.readings) < 2:
@@ -129,6 +130,7 @@ class _Tree:
             if any(found.is_refuted(leaf.found, node) for leaf in self.leaves):
                 return
             failures, _ = found.failures(node)
+            # Others with fewer failures go first; this one waits with what is known of it.
             if failures > branch.failures:
                 yield _Branch(failures, self._next(), chosen, found)
                 return
@@ -148,6 +150,7 @@ class _Tree:
         has_choice = bool(self.readings)
         if has_choice and self._judge.refutes(found):
             return
+        # Proofs and runs are dear, and are asked only where something is to be chosen.
         leaf = _Leaf(found, chosen)
         if has_choice:
             leaf.fails, leaf.standing = self._judge.fails(found), self._judge.standing(found)
@@ -180,6 +183,7 @@ def settle(setting: Setting, judge: Judging) -> Settled:
     if is_complete and len(tree.leaves) == 1:
         found = tree.leaves[0].found
         return Settled(found, dict.fromkeys(found.run.left_open, ()), tree.is_by_habit)
+    # Undecided: read what all that remain agree on, and leave open what they read differently.
     chosen: dict[object, Choice] = {}
     undecided: dict[object, Sequence[Reading]] = {}
     for key, readings in tree.readings.items():

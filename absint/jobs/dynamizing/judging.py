@@ -120,6 +120,7 @@ class Judging:
             return True
         if not names or not names <= self._promised:
             return False
+        # Shapes first; then runs; then a proof that this one has and the other lacks.
         if self.mixes(other, names):
             return True
         if not by_rows:
@@ -167,6 +168,7 @@ def _declared(graph: GraphMessage, request: Request) -> dict[str, dict[int, str]
     """The axes of outputs that the author declares to be one of the new symbols: by its name, or by that which the axis
     of an input had before.
     """
+    # A symbol that the author named otherwise has the new name wherever the old one stands.
     names = {text: text for text in request.sizes}
     inputs = {info.name: _params(info) for info in graph.input[:]}
     for name, axes in request.axes.items():

@@ -113,6 +113,7 @@ class Repairing(ShapeAnalysis):
         self._zeros: dict[Operation, Operation] = {}
 
         def repaired(run: Interpretation, node: int, states: Sequence[State]) -> State:
+            # Steps of control flow see decisions in the states, operators in their inputs; other nodes are as ever.
             item = run.nodes[node]
             if item.operation is None and node in self._decided:
                 return interpret(run, node, self._given(node, states))
@@ -200,6 +201,7 @@ class Repairing(ShapeAnalysis):
         dims = [dim for dim in data.shape if isinstance(dim, Expr)]
         if numbers is None or len(dims) != data.shape.rank or not any(map(self.resizing.varies, dims)):
             return None
+        # Equal targets of equal data have the same meanings, which are read once.
         key = (operation, data.shape, target.contents)
         if key not in self._read:
             read = {"Reshape": self._reshape, "Expand": self._expand, "Resize": self._resize}[operation.op_type]
@@ -208,31 +210,24 @@ class Repairing(ShapeAnalysis):
             except ManyReadingsError:
                 self.left_open.setdefault(key, {})[node] = None
                 return None
-        operand = _READ[operation.op_type]
-        found = self._with_decided(node, operand, operation, dims, numbers, self._read[key])
+        found = self._with_decided(node, operation, dims, numbers, self._read[key])
         if not found:
             return None
         if self.chosen.get(key) == LEFT_OPEN:
             self.left_open.setdefault(key, {})[node] = None
             return None
         if (node, key) not in self._made:  # later its own output is among the shapes
-            self._made[node, key] = self._chosen_of(operation, operand, dims, numbers, found, key)
+            self._made[node, key] = self._chosen_of(operation, dims, numbers, found, key)
         return self._made[node, key]
 
     def _chosen_of(
-        self,
-        operation: Operation,
-        operand: int,
-        dims: Sequence[Expr],
-        numbers: Sequence[Expr],
-        found: list[_Meaning],
-        key: object,
+        self, operation: Operation, dims: Sequence[Expr], numbers: Sequence[Expr], found: list[_Meaning], key: object
     ) -> Target:
         """The target as the chosen one of its meanings says."""
         chosen = self.chosen.get(key)
         found = sorted(found, key=self._unlike)
-        meaning = next((each for each in found if each.changed == chosen), found[0])
-        meant, sizes = meaning
+        operand = _READ[operation.op_type]
+        meant, sizes = meaning = next((each for each in found if each.changed == chosen), found[0])
         all_readings = (meant, *(other for other, _ in found if other is not meant))
         if operation.op_type != "Reshape":
             return Target(operand, meant, sizes, False, all_readings, key)
@@ -245,16 +240,10 @@ class Repairing(ShapeAnalysis):
         return Shape(meaning.sizes) not in self._shapes, new
 
     def _with_decided(
-        self,
-        node: int,
-        operand: int,
-        operation: Operation,
-        dims: Sequence[Expr],
-        numbers: Sequence[Expr],
-        found: list[_Meaning],
+        self, node: int, operation: Operation, dims: Sequence[Expr], numbers: Sequence[Expr], found: list[_Meaning]
     ) -> list[_Meaning]:
         """The meanings of a target, with the numbers that were decided for this node."""
-        decision = self._decided.get(node, {}).get(operand)
+        decision = self._decided.get(node, {}).get(_READ[operation.op_type])
         if decision is None or not decision.elements or operation.op_type != "Reshape":
             return found
         if not found:
@@ -270,6 +259,7 @@ class Repairing(ShapeAnalysis):
         keeps = bool(operation.attributes.get("allowzero"))
         meant, sizes = meaning
         written = [meant.get(at, number) for at, number in enumerate(numbers)]
+        # A -1 whose size no symbol changes is free for one that changes.
         if MINUS_ONE in written and sizes[written.index(MINUS_ONE)].const is not None:
             written = [sizes[at] if number is MINUS_ONE else number for at, number in enumerate(written)]
         if not keeps:
@@ -281,6 +271,7 @@ class Repairing(ShapeAnalysis):
         others = [size.const for at, size in enumerate(written) if at not in open_]
         if not open_:
             return tuple(written), keeps
+        # -1 beside a copied size fails at size 0: where zeros can be kept, all sizes are computed instead.
         may_keep = keeps or operation.version >= _ALLOWZERO
         if len(open_) == 1 and MINUS_ONE not in written and (not may_keep or all(n and n > 0 for n in others)):
             written[open_[0]] = MINUS_ONE
@@ -312,6 +303,7 @@ class Repairing(ShapeAnalysis):
         if len(was) < len(sizes):
             return []
         fits: list[_Meaning] = []
+        # Readings that change the same numbers are one meaning.
         for reading in readings(dims, was, old):
             meaning = self._meaning(reading, numbers, sizes)
             if meaning is not None and all(meaning.changed != other.changed for other in fits):

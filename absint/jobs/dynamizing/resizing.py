@@ -87,6 +87,7 @@ class Resizing:
         return not self._fails(relation, sizes)
 
     def _fails(self, relation: Relation, samples: Sequence[Mapping[str, int]]) -> bool:
+        # What fails may depend on other symbols: some sizes of theirs must pass at the old ones and fail at a sample.
         others = sorted(relation.free_symbols - self.sizes.keys())
         for size in _OTHERS:
             beside = {name: size + at for at, name in enumerate(others)}
@@ -106,6 +107,7 @@ class Resizing:
         if was is found:
             yield wanted
             return
+        # Off by a constant (a position table with two rows more), then a multiple (heads times sizes).
         step = sub(found, was)
         if last and step.is_concrete and int(step) != -1:
             return
@@ -202,6 +204,7 @@ class Tables:
         axes = [axis for axis, dim in enumerate(new) if self._resizing.varies(dim)]
         if array.size == 0:
             raise TableError("it is empty at the old sizes")
+        # From the simplest function of the size to the least simple: constant, counted, two values beside a diagonal.
         core = array[tuple(slice(0, 1) if axis in axes else slice(None) for axis in range(array.ndim))]
         if (array == core).all():
             return Recipe(core, new)
@@ -216,6 +219,7 @@ class Tables:
 
     def _stepping(self, array: Array, core: Array, axes: Sequence[int], dims: tuple[Expr, ...]) -> Recipe | None:
         """The recipe of elements that grow by equal steps along each axis."""
+        # Steps are read from the first two places of each axis and tried on all; Python's integers cannot overflow.
         whole = core.astype(object)
         steps: dict[int, Array] = {}
         for axis in axes:
@@ -246,6 +250,7 @@ class Tables:
         """
         if abs(number) <= _OF_NOTE:
             return const(number)
+        # A symbol or a difference of two (`past`, `total - past`), which the values of the model have to confirm.
         names = [symbol(name) for name in self._resizing.sizes]
         sizes = [*names, *(a - b for a in names for b in names if a is not b)]
         found = [
@@ -267,6 +272,7 @@ class Tables:
         if len(varying) != 2 or not set(varying) <= set(axes):
             return None
         rows, columns = varying
+        # The other axes repeat, so one plane has all values.
         plane = array[tuple(slice(None) if axis in varying else 0 for axis in range(array.ndim))]
         values = list(dict.fromkeys(plane.ravel().tolist()))
         if len(values) != 2:
@@ -287,6 +293,7 @@ class Tables:
         was = self._resizing.old(slack)
         if not isinstance(slack, Expr) or not isinstance(was, Expr) or was.const is None:
             raise TableError("a band between axes of unknown difference")
+        # Of the two ways to write the offset, from the first corner or the last, the one with a small number is meant.
         from_corner = offset - was.const
         if slack is was or abs(offset) <= _OF_NOTE < abs(from_corner):
             return const(offset)

@@ -55,7 +55,6 @@ _MOST_CHANGES: Final = 12
 MAX_TRIALS: Final = 1_500
 """Applications of rules in the search for the cause of one requirement."""
 
-
 MayVary = Callable[[Operand, int], bool]
 
 
@@ -117,6 +116,7 @@ class Search:
         left = self._narrow(self._tried(gate, operation, inputs))
         made: list[Change] = []
         while left and len(made) < _MOST_CHANGES:
+            # Greedily: the one change that leaves the fewest narrow requirements, then the next beside it.
             wanted = self._sizes(inputs)
             best: tuple[int, int, Change, Inputs] | None = None
             alike: list[Change] = []
@@ -243,6 +243,7 @@ class Search:
         if known is not None:
             raise BakedError(*known)
         operation, inputs = self.run.seen(node, self._states)
+        # The likeliest changes first; the reason that the first of them fails is the one that is reported.
         first: BakedError | None = None
         for changes in self._giving(node, operation, inputs, index, axis, size):
             found: list[Change] = []
@@ -300,6 +301,7 @@ class Search:
             yield from self._only(node, size, giving(self._reshaped(node, inputs, axis, size)))
         yield from self._only(node, size, giving([change] for change in options if not change.is_size))
         yield from giving([change] for change in options if change.is_size)
+        # No single change does: several on the same axis, then all sizes, then one number and one size.
         output = self._states[node][index]
         rank = output.shape.rank if isinstance(output, Tensor) else None
         aligned = [c for c in options if rank is None or _from_end(inputs, c) == axis - rank]

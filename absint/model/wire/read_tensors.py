@@ -108,6 +108,7 @@ def _usual(data: Content, head: bytes, start: int, end: int) -> Tensor | None:
     """A tensor of the usual form: its sizes, type and perhaps a name, before which there may be packed numbers, and
     behind which raw data, or the place of weights in another file. None for any other form.
     """
+    # The head says what to expect: numbers of a small tensor may be packed before the name.
     known = _HEADS.get(head) or _read_head(head)
     at, tag = start, data[start]
     if known.is_small and tag in _PACKED_TAGS and at < end:
@@ -116,6 +117,7 @@ def _usual(data: Content, head: bytes, start: int, end: int) -> Tensor | None:
         if at > end:
             return None
         tag = data[at]
+    # The name parts tensors that are equal otherwise, so it is cut out of the key of `_RESTS`.
     name_at = name_end = at
     if tag == _NAME_TAG:
         length, name_at = data[at + 1], at + 2
@@ -156,6 +158,7 @@ def _after_name(data: Content, head: _Head, at: int, end: int) -> Rest | None:
             return Rest(known.data_type, known.dims, b"", held={"raw_data": length})
         content = data[value_at : min(end, value_at + LARGE + 1)]
         return Rest(known.data_type, known.dims, content, held={"raw_data": length})
+    # The entries say where weights stand, which no shape needs.
     while data[at] == _EXTERNAL_TAG and (length := data[at + 1]) < 128 and is_entry(data[at + 2 : at + 2 + length]):
         at += 2 + length
     is_usual = not head.is_small and end - at == len(_IS_EXTERNAL) and data[at:end] == _IS_EXTERNAL
@@ -197,6 +200,7 @@ def _any(data: Content, parts: Parts, depth: int) -> Tensor:
     raw = next((field for field in reversed(found[_RAW]) if field.wire == DELIMITED), None)
     known = [field for field in found[_LOCATION] if signed32(field.value) in (0, EXTERNAL)]
     location = signed32(last_number(known))
+    # A field that stands twice counts as protobuf counts it: the last one, or all parts joined.
     dims = tuple(map(signed, integers(data, found[_DIMS])))
     entries = [read_entry(data, start, end, depth + 1) for start, end in places(found[_EXTERNAL])]
     held = _held(raw, found)
@@ -205,6 +209,7 @@ def _any(data: Content, parts: Parts, depth: int) -> Tensor:
             for field in found[number]:
                 check(data, field, "Tensor", depth + 1)
         return Tensor(name, Rest(data_type, dims, None if raw is None else b"", location, entries, held=held))
+    # One number more than fits: enough to see that the sizes are false.
     content = None if raw is None else data[raw.start : min(raw.end, raw.start + LARGE + 1)]
     whole: dict[str, Sequence[int]] = {}
     real: dict[str, Sequence[float]] = {}

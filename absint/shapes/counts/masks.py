@@ -95,6 +95,7 @@ class Masks:
         own = self.space(at.number)
         if own is None or len(own) > len(at.space):
             return None
+        # Axes are aligned from the last one, as by a broadcast; an axis of 1 repeats, and so does a missing one.
         beside = at.space[len(at.space) - len(own) :]
         if any(a is not b and a is not ONE_EXPR for a, b in zip(own, beside, strict=True)):
             return None
@@ -125,6 +126,7 @@ class Masks:
             return Mask("all" if alike is TRUE else "none")
         if tensor is None or not (tensor.dtype is DType.BOOL or _is_number(tensor)):
             return self._truth(at)
+        # What the mask is made of, by the operator; what has no meaning here is a variable, true or false.
         operation = self._numbering.operation(at.number)
         name = operation.op_type if operation is not None and not operation.domain else ""
         operands = self._numbering.operands(at.number) if name else []
@@ -150,6 +152,7 @@ class Masks:
         tensor = self._numbering.tensor(first)
         if tensor is not None and tensor.dtype is DType.BOOL:
             return Mask("same truth", tuple(At(number, at.space) for number in operands))
+        # Beside a constant, on either side. A number that was a truth value has two outcomes: one of four masks.
         for number, other, turned in ((first, second, test), (second, first, test.translate(_TURNED))):
             beside = self._numbering.tensor(other)
             constant = None if beside is None else as_fraction(_alike(beside))
@@ -159,6 +162,7 @@ class Masks:
                 return Mask("test", (), Variable("number", (number,), at.space), turned, constant)
             zero, one = (_beside(Fraction(bit), constant) in turned for bit in (0, 1))
             return Mask(_OF_A_BIT[zero, one], (At(number, at.space),))
+        # Equal comparisons are one variable, whichever operand comes first.
         if first > second:
             first, second, test = second, first, test.translate(_TURNED)
         return Mask("test", (), Variable("order", (first, second), at.space), test)
@@ -246,6 +250,7 @@ class Cells:
 
     def _tested(self, mask: Mask, variable: Variable) -> int:
         """The cells whose outcome of the variable passes; one variable after the other counts, the last one fastest."""
+        # Cells are numbered as in a positional system: `block` is how many follow each other with the same outcome.
         block = 1
         for other, outcomes in reversed(self._outcomes.items()):
             if other == variable:
@@ -267,9 +272,11 @@ class Cells:
         if variable.kind == "order":
             first, second = variable.numbers
             return [*("=" if first == second else "<=>"), *([] if is_exact else ["?"])]
+        # Floats: any number between two constants does for all of them, and one beyond each end.
         if not is_exact:
             between = [(a + b) / 2 for a, b in pairwise(constants)]
             return [*sorted([constants[0] - 1, *constants, *between, constants[-1] + 1]), None]
+        # Integers: between neighbours there is none, and none lies beyond the range of the type.
         least, most = self._range(variable.numbers[0], dtype)
         inner = [c for c in constants if least <= c <= most]
         ends = [Fraction(least - 1), *inner, Fraction(most + 1)]

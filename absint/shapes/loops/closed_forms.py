@@ -91,6 +91,7 @@ def going_round(starts: Sequence[Dim], added: Sequence[Dim]) -> Form:
     """
     grown = list(accumulate(added, add, initial=_ZERO))
     values = [start + more for start, more in zip(starts, grown, strict=False)]
+    # Constant distances are steps that repeat, and need no choice between the starts.
     gaps = [sub(value, starts[0]) for value in values]
     if all(isinstance(gap, Expr) and gap.const is not None for gap in gaps):
         return Periodic(tuple(sub(b, a) for a, b in pairwise((*gaps, grown[-1]))))
@@ -146,6 +147,7 @@ def _sum(step: Dim, number: Symbol) -> Sum | None:
 def _whole_sums(step: Expr, number: Symbol) -> Iterator[Form]:
     """Forms for a step that is the same polynomial, or has the same period, in all trips."""
     values = [substitute(step, {number: const(k)}) for k in range(max(_DEGREE + 1, MAX_PERIOD))]
+    # Newton's forward differences at 0; those of a polynomial end in zeros.
     differences, row = [], values[: _DEGREE + 1]
     while row:
         differences.append(row[0])

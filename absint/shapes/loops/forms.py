@@ -38,6 +38,7 @@ def is_equal_in(number: Symbol, a: Dim, b: Dim) -> bool:
     gap = sub(a, b)
     if not isinstance(gap, Expr):
         return False
+    # Group the terms of the difference by what is beside the number; each group is a polynomial in it, and must be 0.
     parts: dict[tuple[Atom, ...], Polynomial] = {}
     for mono, factor in gap.terms:
         total: Polynomial = (Fraction(factor),)
@@ -65,6 +66,7 @@ def _polynomial(item: Atom, number: Symbol) -> Polynomial | None:
         return None
     if set(dividend.symbols) != {number} or any(s is not number for mono, _ in dividend.terms for s in mono):
         return None
+    # The rest of the division repeats after `by` numbers. If it is one and the same, the quotient is exact without it.
     rests = {dividend.evaluate({number.name: k}) % by for k in range(by)}
     if len(rests) > 1:
         return None
@@ -119,6 +121,7 @@ class Sum(Form):
     differences: tuple[Dim, ...]
 
     def at(self, start: Dim, i: Dim) -> Dim:
+        # Constant differences are added up over one denominator, so that equal sums get equal terms.
         plain = [(k, c.const) for k, c in enumerate(self.differences, 1) if isinstance(c, Expr) and c.const is not None]
         others = [(k, c) for k, c in enumerate(self.differences, 1) if not isinstance(c, Expr) or c.const is None]
         whole = factorial(len(self.differences))

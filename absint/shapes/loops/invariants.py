@@ -133,15 +133,8 @@ class Invariants:
             )
             for place, claim in self.claims.items()
         }
-        return Invariants(
-            claims,
-            dict(self.places),
-            dict(self.sources),
-            dict(self.backs),
-            set(self.lost),
-            dict(self.joined),
-            self.growth,
-        )
+        places, sources, backs = dict(self.places), dict(self.sources), dict(self.backs)
+        return Invariants(claims, places, sources, backs, set(self.lost), dict(self.joined), self.growth)
 
     def value(self, body: BodySymbols, k: int, start: Value, back: Value | None) -> Value:
         """Carried value k at the head: its start joined with what the body gives back."""
@@ -237,6 +230,7 @@ class Invariants:
 
     def _learn(self, body: BodySymbols, place: Place, claim: Invariant, back: Dim, full: Interval) -> None:
         """Learn from the body's result for the symbol: forms to try, or bounds."""
+        # A result that depended on the symbol, and no longer does, rests on other claims that changed: probe again.
         (symbol,) = self._symbol(body, place, claim, full).symbols
         depends = isinstance(back, Expr) and symbol in back.symbols
         if claim.kind is Kind.PROBE and claim.bounds is None:
@@ -244,6 +238,7 @@ class Invariants:
         elif claim.kind is Kind.PROBE and claim.followed and not depends and claim.probes < _MAX_PROBES:
             claim.bounds = None
             return
+        # Forms of this number alone come first, then those of several numbers together.
         if claim.kind is Kind.PROBE and isinstance(claim.start, Expr) and isinstance(back, Expr):
             claim.probes += 1
             if claim.try_forms(body.iteration, candidates(symbol, body.iteration, back, body.has)):
@@ -252,6 +247,7 @@ class Invariants:
             together = claim.probes <= _MAX_PROBES  # another number may be dropped from these before it searches itself
             if together and (self._goes_round(body, place, back) or self._takes_turns(body, place)):
                 return
+        # No form: bounds that the body does not leave, chosen once; a result beyond them gives all of them up.
         if claim.bounds is None:
             claim.bounds = _invariant(symbol, claim.start, back, full)
             if claim.bounds == full is not _DIM_RANGE:
@@ -267,6 +263,7 @@ class Invariants:
             return claim.start
         if claim.kind in _FORMS:
             return claim.forms[0].at(claim.start, expr_of(body.iteration))
+        # The places let `_goes_round` find the number behind a symbol that a trip gives back.
         found = self._symbol(body, place, claim, full)
         self.places.update((symbol.name, place) for symbol in found.symbols)
         return found
@@ -279,11 +276,13 @@ class Invariants:
 
         All of them change to forms before one is proved. Until then they are symbols, so the head is not stable.
         """
+        # The trip gives this number another one plus a step that no trip changes.
         others = [symbol for symbol in back.symbols if symbol.name in self.places]
         step = sub(back, expr_of(others[0])) if len(others) == 1 else UNKNOWN_DIM
         if not isinstance(step, Expr) or body.occur_in(step):
             return False
         self.sources[place] = self.places[others[0].name], step
+        # The last number of a circle decides for all, so that each is asked once all of them are probed.
         circle = self._circle(place)
         claims = [self.claims[member] for member in circle]
         is_last = [member for member in self.claims if member in circle][-1:] == [place]
@@ -304,6 +303,7 @@ class Invariants:
 
         All of them change to forms before one is proved, as in `_goes_round`.
         """
+        # As in `_goes_round`, the last number decides, once the trip's term of each is known.
         probed = [member for member, claim in self.claims.items() if claim.kind is Kind.PROBE]
         if probed[-1:] != [place] or not all(member in self.backs for member in probed):
             return False
@@ -317,6 +317,7 @@ class Invariants:
             name: self._form_of(member) for name, member in names.items() if self.claims[member].kind is Kind.FORM
         }
         known = {*starts, *others, body.iteration.name}
+        # A number is run on its terms only if all that these need is run, has a form, or stays outside of the loop.
         backs = _closed(backs, known, body.has)
         numbers = trips_of({name: starts[name] for name in backs}, backs, others, body.iteration)
         fitting = interleaved(numbers) if numbers else {}

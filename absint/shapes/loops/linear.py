@@ -82,6 +82,7 @@ def invariants(
     steps = tuple([sub(n.back, expr_of(n.inside)) for n in numbers])
     cases = list(_cases(known, steps))
     single: dict[int, dict[Side, Dim]] = {}
+    # Bounds of each sum; those of pairs only where they say more than the bounds of their numbers.
     for weights in _weights(len(numbers), cases):
         found = _sides(weights, cases, is_inside)
         if len(weights) == 1:
@@ -93,6 +94,7 @@ def invariants(
         for side, bound in found.items():
             if len(weights) == 1 or bound is not _of_the_parts(weights, side, single):
                 yield Invariant(weights, side, bound)
+    # Limits of single numbers. One that no trip moves to this side stays within its start, and needs none.
     for k, number in enumerate(numbers):
         for side in (le, ge):
             if single[k].get(side) is not ZERO_EXPR:
@@ -142,6 +144,7 @@ def _cases(known: Facts, steps: tuple[Dim, ...]) -> list[Case]:
         if choice is None:
             found.append(Case(facts, tuple([facts.restored(s) if isinstance(s, Expr) else s for s in now])))
             continue
+        # Too many ways: a single case without any choice taken is sound, and says less.
         if not left or len(found) + len(pending) > _CASES:
             return [Case(known, steps)]
         for side in (choice, negation(choice)):
@@ -190,6 +193,7 @@ def _weights(count: int, cases: Sequence[Case]) -> list[tuple[tuple[int, int], .
     found: dict[tuple[tuple[int, int], ...], None] = {((k, 1),): None for k in range(count)}
     for a, b in combinations(range(count), 2):
         tried = [(1, 1), (1, -1)]
+        # The weights under which two cases add the same to the sum of the pair.
         for one, other in combinations(cases, 2):
             gaps = [sub(one.steps[k], other.steps[k]) for k in (a, b)]
             x, y = (gap.const if isinstance(gap, Expr) else None for gap in gaps)
@@ -262,11 +266,7 @@ def _bound_by(e: Expr, symbol: Symbol) -> Iterator[Expr]:
                 yield bound
 
 
-def _of_the_parts(
-    weights: Sequence[tuple[int, int]],
-    side: Side,
-    single: dict[int, dict[Side, Dim]],
-) -> Dim | None:
+def _of_the_parts(weights: Sequence[tuple[int, int]], side: Side, single: dict[int, dict[Side, Dim]]) -> Dim | None:
     """The bound of the sum that follows from those of its numbers."""
     total: Dim = ZERO_EXPR
     for place, weight in weights:
