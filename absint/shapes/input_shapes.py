@@ -17,7 +17,7 @@ from absint.lattices.starred import read_shape
 from absint.lattices.text.tokens import TextError
 from absint.lattices.value import OptionalOf, Tensor, Value
 from absint.program.lowered import Lowered
-from absint.shapes.sizes import Assumption, Size, Sizes, is_range_of_sizes, is_shape, is_star, spelled
+from absint.shapes.sizes import Assumption, Size, Sizes, in_integers, is_range_of_sizes, is_shape, is_star, spelled
 
 _STATED: Final = re.compile(r"\s*shape\(\s*(?:`([^`]+)`|([^`()]+?))\s*\)\s*==\s*(\[.*\])\s*")
 
@@ -52,7 +52,7 @@ def bound_shapes(bind: Sizes, lowered: Lowered) -> dict[str, Shape]:
     for name, size in bind.items():
         if is_shape(size) and name in lowered.signature.inputs and is_without_shape(name, lowered):
             try:
-                found[name] = Shape([_item(name, axis) for axis in size])
+                found[name] = Shape([_item(name, in_integers(axis)) for axis in size])
             except ValueError as problem:
                 raise UsageError(f"{spelled(name, size)}: {problem}") from None
     return found

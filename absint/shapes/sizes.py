@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple, TypeAlias, TypeGuard
+from typing import Final, NamedTuple, TypeAlias, TypeGuard, TypeVar, cast
 
 from absint.errors import UsageError
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import TRUE, Relation, eq, ge, le
 from absint.lattices.shape import Shape
+from absint.lattices.terms.evaluation import number_of
 from absint.lattices.terms.expr import MAX_DIM, Dim, Expr, Symbol, symbol
 from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.normal import sole_atom
@@ -22,6 +23,7 @@ from absint.shapes.memo import known_facts
 
 # Assumptions of the caller about input symbols, and the facts that they and the declarations imply together.
 
+T = TypeVar("T")
 Assumption = str | Relation
 """A relation over input symbols, or its text."""
 
@@ -77,7 +79,7 @@ def over_elements(relation: Relation, elements: Mapping[str, InputElement]) -> R
 
 def check_number(name: str, number: object, elements: Mapping[str, InputElement], what: str = "") -> int:
     """The number for a size or an element. Raises UsageError, which begins with `what`, for one that it cannot have."""
-    element = elements.get(name)
+    element, number = elements.get(name), number_of(number)
     what = what or f"{name}={number!r}"
     if element is not None and isinstance(number, bool):
         return int(number)
@@ -173,8 +175,15 @@ def given(sizes: Sizes, inputs: Inputs) -> Given:
     """
     reading = _Reading(inputs)
     for name, size in sizes.items():
-        reading.read(name, size)
+        reading.read(name, in_integers(size))
     return reading.result()
+
+
+def in_integers(size: T) -> T:
+    """A size, range or shape with Python's integers for those of another library."""
+    if isinstance(size, list | tuple):
+        return cast(T, (list if isinstance(size, list) else tuple)(map(in_integers, size)))
+    return number_of(size)
 
 
 def exact_sizes(sizes: Sizes, inputs: Inputs) -> dict[str, int]:

@@ -16,6 +16,7 @@ from absint.lattices.limits import DeadlineError, Limits
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.formula import Comparison, is_plain, leads_negative
 from absint.lattices.logic.relation import FALSE, NO, UNKNOWN_RELATION, YES, Relation, truth
+from absint.lattices.terms.evaluation import number_of
 from absint.lattices.terms.expr import Dim, postorder
 from absint.lattices.text.documents import Document, Head
 from absint.lattices.text.escapes import excerpt, format_sizes
@@ -185,8 +186,12 @@ class Contract:
         """The sizes meet every clause and break no declaration or assumption. A clause that divides by zero is not met.
 
         Clauses over elements of inputs that the binding lacks are judged together: some elements must meet them all.
-        Raises KeyError naming a symbol without a size.
+        Raises KeyError naming a symbol without a size, and TypeError for a size that is no integer.
         """
+        binding = {name: number_of(size) for name, size in binding.items()}
+        for name, size in binding.items():
+            if not isinstance(size, int):
+                raise TypeError(f"{name}={size!r}: a size is an integer")
         counted: list[Relation] = []
         open_: list[Relation] = []
         for clause in self.clauses:
