@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
+import onnx
 import pytest
 
 import absint
+from tests.models import floats, model, node
 
 DECODER = Path(__file__).parents[1] / "examples" / "tiny_decoder.onnx"
 
@@ -36,3 +38,27 @@ def test_what_python_makes_of_two_equal_signs_is_no_relation() -> None:
 def test_another_refinement_is_refused() -> None:
     with pytest.raises(absint.UsageError, match=r"^refine='z3': it is True, False or 'smt'$"):
         absint.analyze(DECODER, refine="z3")  # type: ignore[arg-type]
+
+
+CHANGED = r"has changed since it was read: analyse it again, or change a copy$"
+
+
+def test_a_message_that_is_changed_after_its_analysis_is_not_written(tmp_path: Path) -> None:
+    """The model joins along another axis then; what was found of it stays as it is."""
+    joins = model([node("Concat", ["x", "x"], ["y"], axis=0)], [floats("x", "N", "M")], ["y"])
+    path, sizes = tmp_path / "model.onnx", {"N": 2, "M": 3}
+    onnx.save(joins, path)
+    given, read = absint.analyze(joins), absint.analyze(path)
+    for result, message in ((given, joins), (read, read.model)):
+        message.graph.node[0].attribute[0].i = 1
+        with pytest.raises(absint.ModelError, match=CHANGED):
+            _ = result.model
+        with pytest.raises(absint.ModelError, match=CHANGED):
+            result.annotated()
+        assert result.check(sizes).shapes["y"] == (4, 3)
+    for job in (given.certify, given.simplify, lambda: given.freeze(sizes)):
+        with pytest.raises(absint.ModelError, match=CHANGED):
+            job()
+    frozen = read.freeze(sizes).model
+    assert frozen is not None
+    assert frozen.graph.node[0].attribute[0].i == 0
