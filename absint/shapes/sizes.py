@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias, TypeGuard, TypeVar, cast
 
 from absint.errors import UsageError
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.relation import TRUE, Relation, eq, ge, le
+from absint.lattices.logic.relation import FALSE, TRUE, Relation, eq, ge, le
 from absint.lattices.shape import Shape
 from absint.lattices.terms.evaluation import number_of
 from absint.lattices.terms.expr import MAX_DIM, Dim, Expr, Symbol, symbol
@@ -32,10 +32,13 @@ _TRUTHS: Final = (0, 1)
 """Bounds of a name that stands for a condition in a text."""
 
 
-def listed(assume: Sequence[Assumption]) -> None:
-    """Raises UsageError for one text in the place of a list of relations."""
-    if isinstance(assume, str):
-        raise UsageError(f"assume={assume!r}: expected a list, as [{assume!r}]")
+def listed(assume: object) -> None:
+    """Raises UsageError for what is no list of relations or of their texts: one text, say."""
+    if not isinstance(assume, Collection) or isinstance(assume, str):
+        raise UsageError(f"assume={assume!r}: expected a list, as ['N >= 1']")
+    for item in assume:
+        if not isinstance(item, str | Relation):
+            raise UsageError(f"assumption {item!r} is no relation: write a text, as 'N >= 1', or eq(a, b), not a == b")
 
 
 def read_assumptions(assume: Sequence[Assumption], inputs: Inputs) -> list[Relation]:
@@ -54,6 +57,8 @@ def read_assumptions(assume: Sequence[Assumption], inputs: Inputs) -> list[Relat
             ) from None
         known_names(relation.free_symbols, inputs, f"assumption {item!s}")
         relation = over_elements(relation, inputs.elements)
+        if relation is FALSE:
+            raise UsageError(f"assumption {item!s} never holds")
         for name in sorted(s.name for s in relation.symbols if s.bounds == _TRUTHS and s.name not in inputs.elements):
             raise UsageError(f"assumption {item!s}: {name!r} is a size, not a condition: write {name} >= 1, say")
         relations.append(relation)
@@ -173,10 +178,17 @@ def given(sizes: Sizes, inputs: Inputs) -> Given:
     Raises UsageError for a name that the inputs do not have, a number that it cannot have, an empty range, a shape of
     another rank or with another size where the declared one is a number, and two sizes for one symbol.
     """
+    by_name(sizes)
     reading = _Reading(inputs)
     for name, size in sizes.items():
         reading.read(name, in_integers(size))
     return reading.result()
+
+
+def by_name(sizes: object) -> None:
+    """Raises UsageError for what gives no sizes by name."""
+    if not isinstance(sizes, Mapping) or not all(isinstance(name, str) for name in sizes):
+        raise UsageError(f"{sizes!r}: expected sizes by name, as {{'N': 4}}")
 
 
 def in_integers(size: T) -> T:

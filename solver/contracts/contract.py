@@ -132,11 +132,13 @@ class Contract:
     """The runs whose sizes are legal: those of ONNX's documents, of onnxruntime, or of either."""
 
     def __str__(self) -> str:
-        lines = [str(clause) for clause in self.clauses]
-        return "\n".join(lines) or f"every size is legal{self.proviso}"
+        if self.possible is False:
+            return "no size is legal"
+        return "\n".join(map(str, self.clauses)) or f"every size is legal{self.proviso}"
 
     def __repr__(self) -> str:
-        return f"<Contract: {excerpt(' and '.join(str(c.relation) for c in self.clauses) or str(self))}>"
+        clauses = "" if self.possible is False else " and ".join(str(c.relation) for c in self.clauses)
+        return f"<Contract: {excerpt(clauses or str(self))}>"
 
     def _repr_html_(self) -> str:
         return self.sheet.html()
@@ -171,7 +173,7 @@ class Contract:
             ),
             listed("legal sizes to try", map(format_sizes, self.samples)),
         ]
-        return Sheet(Line("no size is legal" if self.possible is False else title), [*parts, defined(texts)])
+        return Sheet(Line(str(self) if self.possible is False else title), [*parts, defined(texts)])
 
     @property
     def proviso(self) -> str:
