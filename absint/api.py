@@ -280,11 +280,13 @@ def _control(lowerer: Lowerer, call: Call) -> None:
 @uncollected
 def _variant(loaded: Loaded, sizes: Mapping[str, int], *, options: Options, shapes: Sizes) -> Result:
     """A variant of a model, analysed as the model was."""
+    loaded.check_unchanged()
     return _analysed(loaded, options._replace(bind={**shapes, **sizes}, policy=SOUND), Watch())
 
 
 def _under(loaded: Loaded, options: Options, **changed: object) -> Result:
     """The model, analysed as it was but for these options."""
+    loaded.check_unchanged()
     return _analysed(loaded, options._replace(**cast("dict[str, Any]", changed)), Watch())
 
 

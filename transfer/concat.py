@@ -239,6 +239,7 @@ def split(op: Op) -> list[Tensor]:
 
 def _split(op: Op, sizes: Sequence[Dim] | None) -> list[Tensor]:
     x, count = op.tensor("input"), op.outputs
+    op.reject("onnxruntime needs a name for each output", unless=not op.absent, by="onnxruntime")
     if sizes is not None and len(sizes) != count:
         op.reject(f"split must have {count} sizes, found {len(sizes)}")
     axis = op.place(x.shape, op.integer("axis", 0))

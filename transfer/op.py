@@ -109,6 +109,11 @@ class Op(Stating):
         value = self.value(name)
         return value if value is None or isinstance(value, Tensor) else ANY_TENSOR
 
+    def not_empty(self, name: str) -> None:
+        """Say that onnxruntime runs a node without the input, and not one that gives it an empty name."""
+        is_shorter = self.rule.places[name] >= len(self.inputs)
+        self.reject(f"onnxruntime needs {name} to be left out, not to be ''", unless=is_shorter, by="onnxruntime")
+
     def require_given(self, *names: str) -> None:
         """Raise BadNodeError if one of these inputs is left out."""
         for name in names:

@@ -98,6 +98,7 @@ def squeeze_attribute(op: Op) -> Tensor:
 def squeeze(op: Op) -> Tensor:
     """numpy.squeeze; without axes every dim of size 1 goes."""
     if not op.has("axes"):
+        op.not_empty("axes")
         return _squeeze(op, None)
     vector(op, "axes")
     axes = op.constants("axes")

@@ -24,6 +24,7 @@ def dft_17(op: Op) -> Tensor:
 def dft(op: Op) -> Tensor:
     """numpy.fft along the input axis (-2), real and imaginary parts in the last axis."""
     if not op.has("axis"):
+        op.not_empty("axis")
         return _transform(op, -2)
     if op.tensor("axis").shape.rank not in (None, 0):
         documents_exclude(op, "axis must be a scalar")

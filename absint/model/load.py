@@ -44,7 +44,10 @@ slices, while its messages are read."""
 class Loaded:
     """A model, and if it came from a file, this file and the folder of its external data."""
 
-    __slots__ = ("_content", "_given", "_proto", "_weights", "file", "folder", "is_outlined", "model", "origin")
+    __slots__ = (
+        *("_content", "_digest", "_given", "_proto", "_weights"),
+        *("file", "folder", "is_outlined", "model", "origin"),
+    )
 
     def __init__(
         self,
@@ -67,7 +70,8 @@ class Loaded:
         self._content = content
         self._given = given
         self.is_outlined = is_outlined
-        self._proto: onnx.ModelProto | None = None
+        self._proto = given if _is_proto(given) else None
+        self._digest = None if self._proto is None else _digest(self._proto)
         self._weights: Weights | None = None
 
     def damaged(self) -> ModelError:
@@ -87,10 +91,9 @@ class Loaded:
         """The model with its weights, parsed by protobuf when first asked for.
 
         Raises ModelError for a file that protobuf does not read, an onnx_ir model that cannot be serialised, and if a
-        large file has changed since it was read.
+        large file, or the nodes of a message, have changed since they were read.
         """
-        if _is_proto(self._given):
-            return self._given
+        self.check_unchanged()
         if self._proto is None:
             if self._given is not None:
                 from absint.model.onnx_ir_models import whole
@@ -99,7 +102,13 @@ class Loaded:
             else:
                 with self.opened() as opened:
                     self._proto = _parsed(opened.data, self.origin)
+            self._digest = _digest(self._proto)
         return self._proto
+
+    def check_unchanged(self) -> None:
+        """Raise ModelError if a caller has changed the message."""
+        if self._digest is not None and self._proto is not None and _digest(self._proto) != self._digest:
+            raise ModelError(f"{self.origin} has changed since it was read: analyse it again, or change a copy")
 
     @property
     def weights(self) -> Weights:
@@ -197,6 +206,13 @@ def load(model: ModelLike | Loaded, *, origin: str = "the bytes given") -> Loade
 def _is_proto(model: object) -> TypeGuard[onnx.ModelProto]:
     """It is a message of onnx. Who has one has imported its module."""
     return isinstance(model, getattr(sys.modules.get("onnx.onnx_pb"), "ModelProto", ()))
+
+
+def _digest(model: onnx.ModelProto) -> tuple[int, int]:
+    """It differs once nodes do, or anything in a model without large weights."""
+    size = int(model.ByteSize())
+    parts = [model] if size <= MAX_IN_MEMORY else model.graph.node
+    return size, hash(tuple(part.SerializeToString() for part in parts))
 
 
 def _load_file(path: str) -> Loaded:

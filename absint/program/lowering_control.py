@@ -63,7 +63,7 @@ def lower_control(lowerer: Lowerer, call: Call) -> None:
     if missing:
         lowerer.give_up(call, "missing-attribute", f"attribute {missing[0]!r} (a graph) is missing")
         return
-    if operator != "SequenceMap" and ("" in call.outputs):
+    if "" in call.outputs:
         lowerer.report.fault("empty-name", call.place, "each of its outputs must have a name", documents=False)
     form = schemas.form("", operator, _version(call))
     given = [None if operand == steps.ABSENT else operand for operand in call.operands]

@@ -17,7 +17,17 @@ from absint.lattices.starred import read_shape
 from absint.lattices.text.tokens import TextError
 from absint.lattices.value import OptionalOf, Tensor, Value
 from absint.program.lowered import Lowered
-from absint.shapes.sizes import Assumption, Size, Sizes, is_range_of_sizes, is_shape, is_star, spelled
+from absint.shapes.sizes import (
+    Assumption,
+    Size,
+    Sizes,
+    by_name,
+    in_integers,
+    is_range_of_sizes,
+    is_shape,
+    is_star,
+    spelled,
+)
 
 _STATED: Final = re.compile(r"\s*shape\(\s*(?:`([^`]+)`|([^`()]+?))\s*\)\s*==\s*(\[.*\])\s*")
 
@@ -49,10 +59,11 @@ def split_assumptions(assume: Sequence[Assumption], lowered: Lowered) -> tuple[d
 def bound_shapes(bind: Sizes, lowered: Lowered) -> dict[str, Shape]:
     """The shapes that sizes state of inputs without one: a number for an axis, a name for any other."""
     found = {}
+    by_name(bind)
     for name, size in bind.items():
         if is_shape(size) and name in lowered.signature.inputs and is_without_shape(name, lowered):
             try:
-                found[name] = Shape([_item(name, axis) for axis in size])
+                found[name] = Shape([_item(name, in_integers(axis)) for axis in size])
             except ValueError as problem:
                 raise UsageError(f"{spelled(name, size)}: {problem}") from None
     return found

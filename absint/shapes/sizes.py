@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple, TypeAlias, TypeGuard
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple, TypeAlias, TypeGuard, TypeVar, cast
 
 from absint.errors import UsageError
 from absint.lattices.logic.facts import Facts
-from absint.lattices.logic.relation import TRUE, Relation, eq, ge, le
+from absint.lattices.logic.relation import FALSE, TRUE, Relation, eq, ge, le
 from absint.lattices.shape import Shape
+from absint.lattices.terms.evaluation import number_of
 from absint.lattices.terms.expr import MAX_DIM, Dim, Expr, Symbol, symbol
 from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.normal import sole_atom
@@ -22,6 +23,7 @@ from absint.shapes.memo import known_facts
 
 # Assumptions of the caller about input symbols, and the facts that they and the declarations imply together.
 
+T = TypeVar("T")
 Assumption = str | Relation
 """A relation over input symbols, or its text."""
 
@@ -30,10 +32,13 @@ _TRUTHS: Final = (0, 1)
 """Bounds of a name that stands for a condition in a text."""
 
 
-def listed(assume: Sequence[Assumption]) -> None:
-    """Raises UsageError for one text in the place of a list of relations."""
-    if isinstance(assume, str):
-        raise UsageError(f"assume={assume!r}: expected a list, as [{assume!r}]")
+def listed(assume: object) -> None:
+    """Raises UsageError for what is no list of relations or of their texts: one text, say."""
+    if not isinstance(assume, Collection) or isinstance(assume, str):
+        raise UsageError(f"assume={assume!r}: expected a list, as ['N >= 1']")
+    for item in assume:
+        if not isinstance(item, str | Relation):
+            raise UsageError(f"assumption {item!r} is no relation: write a text, as 'N >= 1', or eq(a, b), not a == b")
 
 
 def read_assumptions(assume: Sequence[Assumption], inputs: Inputs) -> list[Relation]:
@@ -52,6 +57,8 @@ def read_assumptions(assume: Sequence[Assumption], inputs: Inputs) -> list[Relat
             ) from None
         known_names(relation.free_symbols, inputs, f"assumption {item!s}")
         relation = over_elements(relation, inputs.elements)
+        if relation is FALSE:
+            raise UsageError(f"assumption {item!s} never holds")
         for name in sorted(s.name for s in relation.symbols if s.bounds == _TRUTHS and s.name not in inputs.elements):
             raise UsageError(f"assumption {item!s}: {name!r} is a size, not a condition: write {name} >= 1, say")
         relations.append(relation)
@@ -77,7 +84,7 @@ def over_elements(relation: Relation, elements: Mapping[str, InputElement]) -> R
 
 def check_number(name: str, number: object, elements: Mapping[str, InputElement], what: str = "") -> int:
     """The number for a size or an element. Raises UsageError, which begins with `what`, for one that it cannot have."""
-    element = elements.get(name)
+    element, number = elements.get(name), number_of(number)
     what = what or f"{name}={number!r}"
     if element is not None and isinstance(number, bool):
         return int(number)
@@ -171,10 +178,24 @@ def given(sizes: Sizes, inputs: Inputs) -> Given:
     Raises UsageError for a name that the inputs do not have, a number that it cannot have, an empty range, a shape of
     another rank or with another size where the declared one is a number, and two sizes for one symbol.
     """
+    by_name(sizes)
     reading = _Reading(inputs)
     for name, size in sizes.items():
-        reading.read(name, size)
+        reading.read(name, in_integers(size))
     return reading.result()
+
+
+def by_name(sizes: object) -> None:
+    """Raises UsageError for what gives no sizes by name."""
+    if not isinstance(sizes, Mapping) or not all(isinstance(name, str) for name in sizes):
+        raise UsageError(f"{sizes!r}: expected sizes by name, as {{'N': 4}}")
+
+
+def in_integers(size: T) -> T:
+    """A size, range or shape with Python's integers for those of another library."""
+    if isinstance(size, list | tuple):
+        return cast(T, (list if isinstance(size, list) else tuple)(map(in_integers, size)))
+    return number_of(size)
 
 
 def exact_sizes(sizes: Sizes, inputs: Inputs) -> dict[str, int]:

@@ -15,19 +15,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from operator import index
 from types import ModuleType
-from typing import Final, TypeVar
+from typing import Final, SupportsIndex, TypeVar, cast
 
 from absint.lattices.records import NamedTuple
 from absint.lattices.terms.atoms import MAX_DIM, Atom, Operand, Symbol, Values, postorder
 
 Binding = Mapping[str, int]
+T = TypeVar("T")
 
 
 class UndefinedError(ArithmeticError):
     """The expression has no value under this binding: it divides by zero, broadcasts sizes that do not fit, or makes an
     integer of NaN.
     """
+
+
+def number_of(size: T) -> T:
+    """Python's integer for one of another library, as NumPy's, whose products may wrap; all else as it is."""
+    try:
+        return size if isinstance(size, bool) else cast(T, index(cast(SupportsIndex, size)))
+    except TypeError:
+        return size
 
 
 def values_of(root: Operand, binding: Binding, *, partial: bool = False) -> Values:
@@ -45,7 +55,7 @@ def values_of(root: Operand, binding: Binding, *, partial: bool = False) -> Valu
             if partial:
                 continue
             raise KeyError(f"no size given for symbol {node.name!r} of {root}")
-        value = binding[node.name]
+        value = number_of(binding[node.name])
         if value not in node.bounds:
             lo, hi = node.bounds
             kind = "a dim and" if (lo, hi) == (0, MAX_DIM) else f"between {lo} and {hi} and"

@@ -16,6 +16,7 @@ from absint.lattices.limits import DeadlineError, Limits
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.formula import Comparison, is_plain, leads_negative
 from absint.lattices.logic.relation import FALSE, NO, UNKNOWN_RELATION, YES, Relation, truth
+from absint.lattices.terms.evaluation import number_of
 from absint.lattices.terms.expr import Dim, postorder
 from absint.lattices.text.documents import Document, Head
 from absint.lattices.text.escapes import excerpt, format_sizes
@@ -131,11 +132,13 @@ class Contract:
     """The runs whose sizes are legal: those of ONNX's documents, of onnxruntime, or of either."""
 
     def __str__(self) -> str:
-        lines = [str(clause) for clause in self.clauses]
-        return "\n".join(lines) or f"every size is legal{self.proviso}"
+        if self.possible is False:
+            return "no size is legal"
+        return "\n".join(map(str, self.clauses)) or f"every size is legal{self.proviso}"
 
     def __repr__(self) -> str:
-        return f"<Contract: {excerpt(' and '.join(str(c.relation) for c in self.clauses) or str(self))}>"
+        clauses = "" if self.possible is False else " and ".join(str(c.relation) for c in self.clauses)
+        return f"<Contract: {excerpt(clauses or str(self))}>"
 
     def _repr_html_(self) -> str:
         return self.sheet.html()
@@ -170,7 +173,7 @@ class Contract:
             ),
             listed("legal sizes to try", map(format_sizes, self.samples)),
         ]
-        return Sheet(Line("no size is legal" if self.possible is False else title), [*parts, defined(texts)])
+        return Sheet(Line(str(self) if self.possible is False else title), [*parts, defined(texts)])
 
     @property
     def proviso(self) -> str:
@@ -185,8 +188,12 @@ class Contract:
         """The sizes meet every clause and break no declaration or assumption. A clause that divides by zero is not met.
 
         Clauses over elements of inputs that the binding lacks are judged together: some elements must meet them all.
-        Raises KeyError naming a symbol without a size.
+        Raises KeyError naming a symbol without a size, and TypeError for a size that is no integer.
         """
+        binding = {name: number_of(size) for name, size in binding.items()}
+        for name, size in binding.items():
+            if not isinstance(size, int):
+                raise TypeError(f"{name}={size!r}: a size is an integer")
         counted: list[Relation] = []
         open_: list[Relation] = []
         for clause in self.clauses:

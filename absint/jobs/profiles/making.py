@@ -23,7 +23,7 @@ from absint.questions.sizes.boxes import check_range
 from absint.questions.sizes.nearest import LegalSizes, SizeRange, nearest
 from absint.questions.sizes.outcomes import Outcome, RangeCheck
 from absint.shapes.inputs import InputElement
-from absint.shapes.sizes import Size, given
+from absint.shapes.sizes import Size, given, in_integers
 from absint.solution.analysed import Analysed
 from absint.solver.candidates import Sizes, combined, corners
 from absint.solver.constraints import ConstraintSet
@@ -168,6 +168,7 @@ def _at(item: Wanted | Sequence[Wanted | None], corner: int, name: str) -> Size 
 
 
 def _size(item: object, corner: int, name: str) -> int:
+    item = in_integers(item)
     if isinstance(item, int):
         return item
     if isinstance(item, tuple) and len(item) in (2, 3) and all(isinstance(size, int) for size in item):

@@ -9,7 +9,7 @@ from absint.analyses.liveness import Region
 from absint.errors import UsageError
 from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.atoms import SymbolKind, Values
-from absint.lattices.terms.evaluation import values_of
+from absint.lattices.terms.evaluation import number_of, values_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, Symbol, UndefinedError
 from absint.lattices.terms.normal import substitute
 from absint.shapes.names import more_names
@@ -34,6 +34,7 @@ class Environment:
         """
         self._elements = analysed.declared_inputs.elements
         invented = {str(name) for name in names.values()}
+        binding = {name: number_of(size) for name, size in binding.items()}
         for name, size in binding.items():
             if name not in invented:
                 known_names([name], analysed.declared_inputs, f"{name}={size}")

@@ -112,13 +112,20 @@ def legal_samples(analysed: Analysed, count: int, limits: Limits | None = None) 
                 if fresh is not None:
                     found[tuple(fresh.values())] = fresh
                 elif all(wanted.values()) and not legal.reason and len(found) < _TRIED:
-                    complete = True
+                    while len(found) < count:  # others have a 0
+                        fresh = _beside(legal, dict.fromkeys(wanted, 0), found)
+                        if fresh is None:
+                            complete = len(found) < _TRIED
+                            break
+                        found[tuple(fresh.values())] = fresh
                     break
                 if len(found) == count:
                     break
     except DeadlineError as error:
         legal.reason = str(error)
-    return LegalSamples(tuple(found.values()), complete, "" if len(found) == count else legal.reason)
+    return LegalSamples(
+        tuple(found.values()), complete and not legal.reason, "" if len(found) == count else legal.reason
+    )
 
 
 def _beside(

@@ -12,6 +12,7 @@ stable, and only then the exit. Below the head `i < M` is a fact. No symbol of t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, YES, ge, le
@@ -27,12 +28,14 @@ from absint.shapes.loops.body import CERTAIN, ONE_SIZE, BodySymbols, Without, sl
 from absint.shapes.loops.conditions import condition_while, premises
 from absint.shapes.loops.invariants import visited
 from absint.shapes.loops.monotone import growth, monotone
-from absint.shapes.loops.trip_counts import is_by_data, never_runs, trips_of
+from absint.shapes.loops.trip_counts import ends, is_by_data, never_runs, trips_of
 from absint.shapes.loops.unrolling import Unrolled, counter, going, is_vague, rank_of, unrolled
 from absint.shapes.loops.zero_trip_ranks import is_inferred
 from absint.shapes.loops.zero_trip_sizes import Inference
 from absint.shapes.summaries import State
 from absint.transfer.stated import Statement
+
+NO_END: Final = "no M limits the trips: the condition must end the loop"
 
 
 def enter_loop(run: Interpretation, node: int, item: Node, states: Sequence[State]) -> State:
@@ -83,7 +86,12 @@ def leave_loop(run: Interpretation, node: int, item: Node, states: Sequence[Stat
         exact = _trip_by_trip(run, item, head, states, operands, parts, trips) if is_short else None
         if exact is None:
             finals, sides = monotone(run, states, body, parts, finals, trips)
+            end = ends(body, parts.limit, parts.condition, after)
             statements += sides
+            if end is UNKNOWN_RELATION:
+                possible_failures = [*possible_failures, NO_END]
+            elif end is not TRUE:
+                statements.append(Statement(end, NO_END, "required"))
         else:
             trips, finals, scans = const(exact.trips), list(exact.finals), list(exact.scans)
             open_sizes = (relation for relation in exact.agree if relation not in (TRUE, UNKNOWN_RELATION))

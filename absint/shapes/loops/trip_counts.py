@@ -24,7 +24,7 @@ from absint.lattices.logic.relation import (
     le,
     negation,
 )
-from absint.lattices.terms.expr import ONE_EXPR, ZERO_EXPR, Dim, Expr, Symbol, const, expr_of, sub
+from absint.lattices.terms.expr import MAX_DIM, ONE_EXPR, ZERO_EXPR, Dim, Expr, Symbol, const, expr_of, sub
 from absint.lattices.terms.normal import floordiv, maximum, minimum, substitute
 from absint.lattices.value import Value
 from absint.shapes.branches import condition_of, integer_of
@@ -63,6 +63,24 @@ def trips_of(
     if initially is not None:
         claims.append((implies(negation(initially), eq(trips, 0)), "no trip without the condition"))
     return trips, [Statement(claim, why, "defined") for claim, why in claims if claim not in (TRUE, UNKNOWN_RELATION)]
+
+
+def ends(body: BodySymbols, limit: Value | None, condition: Value | None, after: Relation | None) -> Relation:
+    """The loop, some trip of which is possible, ends: true where M limits it, unknown where data decide."""
+    most, initially, number = integer_of(limit), condition_of(condition), body.iteration
+    is_limited = most is not None and not (isinstance(most, Expr) and most.const is not None and most.const > MAX_DIM)
+    if is_limited or after is None:
+        return TRUE if is_limited else UNKNOWN_RELATION
+    parts = [part for part in (after.parts if after.op == "and" else (after,)) if part is not TRUE]
+    if any(_line(number, part) for part in parts):
+        return TRUE
+    if (
+        initially is None
+        or is_by_data(body, after)
+        or any(number in p.symbols and not _grows(number, p) for p in parts)
+    ):
+        return UNKNOWN_RELATION
+    return negation(conjunction(initially, *(part.substitute({number: ZERO_EXPR}) for part in parts)))
 
 
 def is_by_data(body: BodySymbols, relation: Relation) -> bool:

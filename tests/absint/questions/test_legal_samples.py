@@ -13,6 +13,7 @@ from absint.questions.sizes.contracts import LegalSamples
 from absint.runs.run import feeds_for, run as executed
 from tests.absint.commands.cli_models import FLOAT, node, save, value
 from tests.absint.questions.test_nearest import analysed, ints, model
+from tests.models import parsed
 
 
 @pytest.fixture(autouse=True)
@@ -140,3 +141,20 @@ def test_samples_go_with_clauses_alone(capsys: pytest.CaptureFixture[str]) -> No
     assert capsys.readouterr().err == (
         "absint: error: --samples adds sizes to the clauses: leave out --shapes, --role and other formats\n"
     )
+
+
+def test_the_only_legal_sizes_may_have_a_0() -> None:
+    """2 + 0 rows are even, 2 + 1 and 3 + 0 are not."""
+    joined = parsed("(float[N, 2] x, float[M, 2] z) => (float[a, b] y) <int64[2] s = {4, -1}> "
+                    "{ c = Concat<axis = 0>(x, z)  y = Reshape(c, s) }")  # fmt: skip
+    found = absint.analyze(joined, assume=["N + M <= 3 and N >= 2"]).samples(3)
+    assert found.sizes == ({"N": 2, "M": 0},)
+    assert found.complete
+
+
+def test_a_contract_that_no_size_meets_says_so() -> None:
+    relu = parsed("(float[N] x, float[M] z) => (float[a] y) { y = Relu(x) }")
+    contract = absint.analyze(relu, assume=["N*M == 7", "N >= 2", "N <= 6"]).contract()
+    assert contract.possible is False
+    assert str(contract) == "no size is legal"
+    assert repr(contract) == "<Contract: no size is legal>"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from pathlib import Path
 
+import numpy as np
 import onnx
 import pytest
 from onnx import parser
@@ -12,7 +13,7 @@ from onnx import parser
 import absint
 from absint.cli import run
 from absint.shapes.sizes import Sizes, spelled
-from tests.models import parsed
+from tests.models import floats, model as model_of, node, parsed
 
 
 def model() -> onnx.ModelProto:
@@ -126,3 +127,32 @@ def test_elements_of_an_input_in_one_argument(
     elif code == 2:
         assert shown.err.startswith("absint: error: ")
         assert shown.err.count("\n") == 1
+
+
+def test_the_numbers_of_other_libraries_are_sizes() -> None:
+    found = absint.analyze(model_of([node("Concat", ["x", "x"], ["y"], axis=0)], [floats("x", "N", "M")], ["y"]))
+    for kind in (np.int64, np.int32, np.uint8):
+        sizes = {"N": kind(2), "M": kind(3)}
+        assert found.check(sizes)
+        assert found.check({"x": [kind(2), kind(3)]})
+        assert found.check_range({"N": (kind(1), kind(2))})
+        assert found.contract().allows(sizes)
+        assert found.shapes["y"].evaluate(sizes) == [4, 3]
+        assert found.cost().evaluate(sizes) == found.cost().evaluate({"N": 2, "M": 3})
+        assert absint.analyze(found.model, bind=sizes).shapes["y"] == [4, 3]
+        assert found.profile({"N": (kind(1), kind(2)), "M": kind(3)})
+
+
+def test_sizes_of_other_libraries_do_not_wrap() -> None:
+    found = absint.analyze(
+        model_of([node("Reshape", ["x", "s"], ["y"])], [floats("x", "N", "M")], ["y"], s=np.array([-1]))
+    )
+    large = np.int32(70_000)
+    assert found.shapes["y"].evaluate({"N": large, "M": large}) == [70_000**2]
+
+
+def test_what_is_no_integer_is_no_size_that_a_contract_forbids() -> None:
+    contract = absint.analyze(model_of([node("Relu", ["x"], ["y"])], [floats("x", "N")], ["y"])).contract()
+    for size in (2.0, "2", None, np.float32(2)):
+        with pytest.raises(TypeError, match=r"^N=.*: a size is an integer$"):
+            contract.allows({"N": size})  # type: ignore[dict-item]
