@@ -21,7 +21,7 @@ from absint.lattices.terms.expr import UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr
 from absint.lattices.terms.normal import ceildiv
 from absint.lattices.terms.shortening import length
 from absint.lattices.value import Tensor
-from absint.transfer.conditions import filled
+from absint.transfer.conditions import documents_exclude, filled
 from absint.transfer.elements.conversion import whole_numbers
 from absint.transfer.elements.folding import elements_of, moved, nothing, ramps_of, unmoved
 from absint.transfer.elements.logic import choose, greatest, is_positive, least
@@ -224,7 +224,7 @@ def split(op: Op) -> list[Tensor]:
     """numpy.split with the sizes in an input; without it equal parts, or `num_outputs` with a smaller last one."""
     if not op.has("split"):
         if op.version >= 18 and op.integer("num_outputs") is None:
-            op.may_fail("one of split and num_outputs must be given, found none", at_load=True)
+            documents_exclude(op, "one of split and num_outputs must be given, found none")
         return _split(op, None)
     op.reject("one of split and num_outputs must be given, found both", unless=op.integer("num_outputs") is None)
     op.require_rank(op.tensor("split").shape, 1, "split")

@@ -258,8 +258,10 @@ def _require_parameters(op: Op, x: Shape, scale_name: str, zero_point_name: str)
     one = one_value(scale)
     if op.version < 13 and op.semantics == ONNX:
         op.require(one, f"{scale_name} must be one value before opset 13")
-    reason = f"{scale_name} must be one value, or have one for each {'block' if block else 'slice'} of axis"
-    op.require(one | _fits(op, x, scale, block), f"{reason} {op.integer('axis', 1)}")
+    parts = "have one for each block" if block else "be one value, or have one for each slice"
+    reason = f"{scale_name} must {parts} of axis"
+    fits = _fits(op, x, scale, block)
+    op.require(fits if block else one | fits, f"{reason} {op.integer('axis', 1)}")
     if block:
         op.require(one.negated, "onnxruntime needs a scale for each block", by="onnxruntime")
     if not op.has(zero_point_name):

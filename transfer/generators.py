@@ -309,6 +309,8 @@ def _hot(op: Op, shape: Shape, axis: int) -> Contents | None:
 def window(op: Op) -> Tensor:
     """A window of the given size."""
     size = _count(op, "size")
+    if op.tensor("size").shape.rank not in (None, 0):
+        documents_exclude(op, "size must be a scalar")
     op.may_fail("size must be 1 or more: onnx rejects a constant 0, onnxruntime accepts it", unless=rel.ge(size, 1))
     return Tensor(type_attribute(op, "output_datatype", DType.FLOAT), shape_of((size,)))
 

@@ -90,9 +90,12 @@ def may_run_as_function(op: Op) -> bool:
 
 
 def has_ranks(op: Op) -> bool:
-    """The inputs are known to have ranks that the documents allow. The function may broadcast others."""
+    """The inputs are known to have ranks that the documents allow. The function may broadcast others, and packs its
+    output where numbers of heads are given, whatever the ranks.
+    """
     ranks = {op.tensor(name).shape.rank for name, _ in PACKED}
-    if ranks != {4} and not (ranks == {3} and all(op.integer(attribute, 0) > 0 for _, attribute in PACKED)):
+    said = {attribute for _, attribute in PACKED if op.integer(attribute, 0) > 0}
+    if not (ranks == {4} and not said) and not (ranks == {3} and len(said) == len(set(PACKED))):
         return False
     mask, lengths = op.optional("attn_mask"), op.optional("nonpad_kv_seqlen")
     return (mask is None or mask.shape.rank in range(5)) and (lengths is None or lengths.shape.rank == 1)

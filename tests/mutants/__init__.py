@@ -13,6 +13,7 @@
     copies      each fault in a copy of one process
     by_proof    whether the obligations of a rule see a fault, without any run
     specifications  whether proofs and runs see a fault in a specification
+    argued      faults in specifications that nothing can see, and why
 
 `python -m tests.mutants [--only NAME] [--jobs N]` runs the catalogue: a fault that no oracle sees is a hole
 in the suite. `--by-proof` asks the obligations of rules alone. `--specifications` plants faults in specifications.

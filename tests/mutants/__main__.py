@@ -2,7 +2,7 @@
 
 python -m tests.mutants [--only NAME ...] [--jobs N] [--list]
 python -m tests.mutants --by-proof [--generated COUNT [--seed N]] [--only NAME ...] [--jobs N]
-python -m tests.mutants --specifications [--generated COUNT] [--seed N] [--only NAME ...]
+python -m tests.mutants --specifications [--generated COUNT] [--seed N] [--whole [MODULE ...]] [--only NAME ...]
 """
 
 from __future__ import annotations
@@ -28,11 +28,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--list", action="store_true", help="show the catalogue and run nothing")
     parser.add_argument("--by-proof", action="store_true", help="faults of rules, and what proof alone says of them")
     parser.add_argument("--specifications", action="store_true", help="faults of specifications, and what sees them")
+    parser.add_argument("--whole", nargs="*", metavar="MODULE", help="every fault of these specifications, or of all")
     parser.add_argument("--generated", type=int, default=0, metavar="COUNT", help="so many generated faults")
     parser.add_argument("--seed", type=int, default=0, help="which generated faults are drawn")
     arguments = parser.parse_args(argv)
     if arguments.specifications:
-        every = specifications.drawn(arguments.generated or 200, arguments.seed)
+        some = specifications.drawn(arguments.generated or 200, arguments.seed)
+        every = some if arguments.whole is None else list(specifications.whole(arguments.whole))
         return specifications.check([m for m in every if arguments.only == list(CATALOGUE) or m.name in arguments.only])
     if arguments.by_proof:
         faults = drawn(arguments.generated, arguments.seed) if arguments.generated else by_proof.rules()

@@ -2,7 +2,7 @@
 
 killed       an obligation is refuted, a run disagrees, or the specification says less of an instance
 equivalent   at every instance that it changes the solver proves that the same nodes are legal, of the same sizes
-argued       it changes nothing that can be seen, for a reason that `ARGUED` has
+argued       it changes nothing that can be seen, for a reason that `argued` has
 UNSEEN       no instance of the grid has what it changes
 SURVIVED     it changes what is legal or a size, and nothing sees that
 
@@ -24,16 +24,15 @@ from typing import Final, Literal, NamedTuple
 
 from absint.research.obligations.making import obligations
 from absint.research.obligations.solving import Obligation, decided
-from absint.research.specification import specs
+from absint.research.specification import contents, specs
 from absint.research.specification.arrays import FUNCTIONS
-from absint.research.specification.contents import elements
 from absint.research.specification.formulas import FALSE, TRUE, Formula, Term, both, either, equal, negated, variable
-from absint.research.specification.learning import TREE
 from absint.research.specification.node import Meaning, Output
-from absint.research.specification.specs import MICROSOFT, Instance, at, specification, specified
+from absint.research.specification.specs import Instance, specification, specified
 from absint.solver.backend import Backend
 from absint.transfer.families import shipped
 from absint.transfer.semantics import DOCUMENTED, EITHER, ONNX
+from tests.mutants.argued import ARGUED, BEYOND
 from tests.mutants.generated import faults
 from tests.mutants.mutant import Mutant
 from tests.mutants.planting import ROOT
@@ -51,53 +50,6 @@ NOT_MUTATED: Final = ("__init__", "formulas", "node", "specs", "arrays", "follow
 
 State = Literal["killed", "equivalent", "argued", "UNSEEN", "SURVIVED"]
 
-ARGUED: Final[Sequence[tuple[str, str, str]]] = (
-    ("", r"0 becomes \(-1\) in: (return tensor\(|x, pads = )node\.input\(0\)", "the only input is also the last"),
-    ("reductions", "20 becomes 21 in: default = ", "DFT has the versions 17 and 20"),
-    (
-        "reductions",
-        r"0 becomes \(-1\) in: return tensor\(\[greatest",
-        "the length is one number, the first and the last",
-    ),
-    ("sequences", "1 becomes 2 in: if not node.integer", "any number but 0 keeps the axis"),
-    ("", r"== 1 and number\(given\[0\]|= \[int\(str\(axis\.args\[0\]", "of one number the first is the last"),
-    ("layout", r"0 becomes \(-1\) in: node\.demand\(node\.input\(0\)\.rank == 4", "the only input is also the last"),
-    ("indexing", r"0 becomes \(-1\) in: node\.axis\(number", "where there is an axis 0 there is an axis -1"),
-    ("indexing", "10 becomes 9 in: .k,. = node.elements", "TopK has the versions 1 and 10"),
-    ("images", "1[0-2] in: return node.through.transposed_convolution", "the version is not read"),
-    ("extended", "1 becomes [02] in: return node.through.projected_attention", "the version is not read"),
-    ("extended", r"0 becomes \(-1\) in: x = node\.input\(0\);", "the only input is also the last"),
-    ("products", r"0 becomes \(-1\) in: x = node\.input\(0\);", "the only input is also the last"),
-    ("sequences", "1 becomes 2 in: return held", "any number but 0 keeps the axis"),
-    ("reductions", "1 becomes 2 in: bins = ", "any number but 0 means one side"),
-    ("elementwise", "any becomes all in: for divisor", "all elements of a tensor are integers, or none"),
-    ("windows", "4 becomes 5 in: return sliding", "ConvInteger has four inputs"),
-    ("indexing", r"0 becomes \(-1\) in: node\.requires\(equal\(values\.dims", "a vector has one axis"),
-    (
-        "attention",
-        r"1 becomes 0 in: node\.requires\(either\(equal\(length",
-        "it tells without keys, and nothing runs there",
-    ),
-    ("windows", r"in: (area = |node\.limits\(area )", "only sizes near 2**31 tell, and nothing runs there"),
-)
-"""Module, what the fault does, and why nothing can see it."""
-
-BEYOND: Final[Mapping[tuple[str, str], Sequence[Instance]]] = {
-    (MICROSOFT, "BiasGelu"): [at("N C", "1 D"), at("", "D")],
-    (MICROSOFT, "FastGelu"): [at("N C", "1 D"), at("", "D"), at("N", "D")],
-    (MICROSOFT, "QMoE"): [
-        at("T H", "R E", "uint8: 4 16 4", "4 16", None, "uint8: 4 8 8", "4 8", *extra, k=2)
-        for extra in (["uint8: 4 16 4"], [None, "4 16"])
-    ],
-    (MICROSOFT, "MoE"): [
-        at("T H", "R E", "4 16 8", None, "F 8 16", None, *extra, k=2) for extra in (["4 8 8"], [None, "4 8"])
-    ],
-    ("", "MaxPool"): [at("N C H", kernel_shape=[2], dilations=[2], auto_pad="SAME_UPPER")],
-    ("ai.onnx.ml", "TreeEnsembleRegressor"): [at("N F")._replace(attributes={**TREE, "nodes_modes": ["LEAF"]})],
-    (MICROSOFT, "MoEGroupRouter"): [at("N 256", "E", "E 256", top_k=2), at("N E", "E", top_k=2, outputs=3)],
-}
-"""Forms of which nothing is specified: a fault that specifies one is seen."""
-
 
 class Place(NamedTuple):
     """One instance of one version of an operator."""
@@ -106,6 +58,8 @@ class Place(NamedTuple):
     operator: str
     version: int
     instance: Instance
+    documented: bool = False
+    """As the documents have it, where onnxruntime has other sizes."""
 
 
 class Seen(NamedTuple):
@@ -124,38 +78,60 @@ def modules() -> list[str]:
     return [f"absint.research.specification.{name}" for name in names]
 
 
-def drawn(count: int, seed: int, names: Sequence[str] = ()) -> list[Mutant]:
-    """So many faults in functions of these modules, each as likely as any other."""
-    every = [mutant for module in names or modules() for mutant in faults(module, inside=True)]
+def drawn(count: int, seed: int) -> list[Mutant]:
+    """So many faults in functions of specifications, each as likely as any other."""
+    every = list(whole())
     return random.Random(seed).sample(every, min(count, len(every)))
+
+
+def whole(names: Sequence[str] = ()) -> Iterator[Mutant]:
+    """All faults in functions of modules whose names end so; of all modules without a name."""
+    for module in modules():
+        if not names or module.rpartition(".")[2] in names:
+            yield from faults(module, inside=True)
 
 
 @cache
 def _places() -> Mapping[str, Sequence[Place]]:
-    """The instances by the module of the specification; those of several versions that mean the same once."""
-    found: dict[str, dict[tuple[str, str, str], Place]] = {}
+    """The instances by the module of the specification; of versions that mean the same the first, and the outermost."""
+    found: dict[str, dict[tuple[str, str, str], list[Place]]] = {}
     for domain, operator in specified():
         for version in sorted(versions(domain, operator), key=lambda v: (not domain and v < OLDEST, v)):
             spec = specification(domain, operator, version)
             beyond = BEYOND.get((domain, operator), ())
             for instance in () if spec is None else (*spec.instances(operator, version), *beyond):
                 assert spec is not None
-                place = Place(domain, operator, version, instance)
-                key = (domain, operator, f"{instance!r} {_told(_at(place))}")
                 of = [spec.function, *([] if domain or operator not in FUNCTIONS else [FUNCTIONS[operator]])]
-                for module in {function.__module__ for function in of}:
-                    found.setdefault(module, {}).setdefault(key, place)
-    return {module: list(places.values()) for module, places in found.items()}
+                read = {}
+                for documented in (True, False) if domain in DOCUMENTED else (False,):
+                    place = Place(domain, operator, version, instance, documented)
+                    read[_told(_at(place))] = place
+                for told, place in read.items():
+                    for module in {function.__module__ for function in of}:
+                        groups = found.setdefault(module, {})
+                        groups.setdefault((domain, operator, f"{instance!r} {told}"), []).append(place)
+    return {module: [place for group in groups.values() for place in _outer(group)] for module, groups in found.items()}
+
+
+def _outer(group: Sequence[Place]) -> list[Place]:
+    ends = (min(group, key=lambda place: place.version), max(group, key=lambda place: place.version))
+    return [place for place in group if any(place is end for end in (group[0], *ends))]
+
+
+@cache
+def _before(module: str) -> Sequence[tuple[Place, Meaning | str, str]]:
+    """The instances of a module, what it says of each, and that as text."""
+    return [(place, found := _at(place), _told(found)) for place in _places().get(module, ())]
 
 
 def _at(place: Place) -> Meaning | str:
     """The meaning, with all elements that are known, or the kind of error that reading the instance raises."""
-    domain, operator, version, instance = place
+    domain, operator, version, instance, documented = place
     spec = specification(domain, operator, version)
     assert spec is not None
     try:
-        found = spec.meaning(operator, version, instance)
-        known = elements(instance.node(operator, version), domain)
+        found = spec.meaning(operator, version, instance, documented=documented)
+        known = contents.elements(instance.node(operator, version), domain)
     except Exception as error:
         return type(error).__name__
     outputs = [
@@ -183,7 +159,7 @@ def _conditions(output: Output) -> list[str]:
 def seen(mutant: Mutant, seconds: float = SECONDS) -> Seen:
     """Plant the fault in a copy of this process and ask the grid."""
     (change,) = mutant.changes
-    places = _places().get(change.module, ())
+    places = _before(change.module)
     reader, writer = os.pipe()
     if (child := os.fork()) == 0:
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
@@ -207,46 +183,52 @@ def seen(mutant: Mutant, seconds: float = SECONDS) -> Seen:
 
 
 def _is_argued(mutant: Mutant, module: str, text: str) -> bool:
-    return mutant.changes[0].module.endswith(module) and re.search(text, mutant.breaks) is not None
-
-
-def _seen(mutant: Mutant, places: Sequence[Place]) -> tuple[State, str]:
+    """By what the fault breaks, and what is before it in its line."""
     (change,) = mutant.changes
-    before = [_at(place) for place in places]
+    place = next(n for n, (a, b) in enumerate(zip(change.before, change.after, strict=False)) if a != b)
+    before = change.before[:place].rpartition("\n")[2].strip()
+    return change.module.endswith(module) and re.search(text, f"{mutant.breaks} after {before}") is not None
+
+
+def _seen(mutant: Mutant, places: Sequence[tuple[Place, Meaning | str, str]]) -> tuple[State, str]:
+    (change,) = mutant.changes
     try:
         _execute(change.module, change.after)
     except Exception as error:
         return "killed", f"it is not even read: {type(error).__name__}"
-    after = [_at(place) for place in places]
-    pairs = zip(places, before, after, strict=True)
-    changed = [(place, old, new) for place, old, new in pairs if _told(old) != _told(new)]
+    changed = []
+    for place, old, told in places:
+        if _told(new := _at(place)) != told:
+            if _says_less(old, new):
+                return "killed", f"{_shown(place)}: it says less: {new}"[:200]
+            if isinstance(old, str):
+                return "killed", f"{_shown(place)}: nothing was specified"
+            changed.append((place, old, new))
     if not changed:
         return "UNSEEN", ""
     with Backend() as backend:
         different, cautious = [], 0
         for place, old, new in changed:
-            if _says_less(old, new):
-                return "killed", f"{place.operator}-{place.version} {place.instance}: it says less: {new}"[:200]
-            if isinstance(old, str):
-                return "killed", f"{place.operator}-{place.version} {place.instance}: nothing was specified"
-            if not _are_equivalent(place, old, new, backend):
-                if _is_caution(place, old, new, backend):
-                    cautious += 1
-                    continue
-                different.append(place)
-                if (
-                    not isinstance(new, str)
-                    and _is_possible(place, old, backend)
-                    and not _is_possible(place, new, backend)
-                ):
-                    return "killed", f"{place.operator}-{place.version} {place.instance}: nothing is legal there"
-        for place in different:
-            if by := _killer(place, backend):
+            if _are_equivalent(place, old, new, backend):
+                continue
+            if _is_caution(place, old, new, backend):
+                cautious += 1
+                continue
+            different.append(place)
+            possible = (
+                isinstance(new, str) or not _is_possible(place, old, backend) or _is_possible(place, new, backend)
+            )
+            by = f"{_shown(place)}: nothing is legal there" if not possible else _killer(place, backend)
+            if by:
                 return "killed", by
     if cautious and not different:
         return "argued", f"an uncertain limit is wider at {cautious} instances, and nothing is compared there"
-    where = "; ".join(f"{p.operator}-{p.version} {p.instance}" for p in different[:3])
+    where = "; ".join(map(_shown, different[:3]))
     return ("SURVIVED", where) if different else ("equivalent", f"at {len(changed)} instances")
+
+
+def _shown(place: Place) -> str:
+    return f"{place.operator}-{place.version} {place.instance}"
 
 
 def _execute(module: str, source: str) -> None:
@@ -275,7 +257,7 @@ def _killer(place: Place, backend: Backend) -> str:
                 for item in obligations(rule, spec, *place[1:3], view, chosen) if rule is not None else ():
                     if isinstance(item, Obligation) and decided(item, backend, PATIENCE).verdict == "refuted":
                         return f"{where} {view}: {item.kind}: {item.claim}"
-        return next((text for text in differences(spec, *place[1:])), "")
+        return next((text for text in differences(spec, *place[1:4])), "")
     except Exception as error:
         return f"{where} {place.instance}: {type(error).__name__}: {error}"
 

@@ -14,7 +14,7 @@ import onnxruntime as ort
 from onnx import TensorProto, helper
 
 from absint.lattices.dtype import DType
-from absint.research.specification.contents import elements
+from absint.research.specification import contents
 from absint.research.specification.formulas import Term, both, equal, variable
 from absint.research.specification.node import Held, Meaning, Output
 from absint.research.specification.specs import Argument, Instance, Specification
@@ -43,7 +43,7 @@ GREATEST: Final = 64
 """The greatest of these."""
 
 NEWEST: Final = 9
-"""The opset of operators that `onnx` does not know."""
+"""The opset of operators of ai.onnx that `onnx` does not know."""
 
 OLDEST: Final = 7
 """The oldest opset of onnxruntime's kernels. Older forms run as they are defined in numpy from the documents, else in
@@ -62,6 +62,7 @@ MISSING: Final = (
     "unexpected keyword argument",
     "positional arguments",
     "Subgraph must have the shape set",
+    "of a type that can be fetched",
     held.UNFED,
 )
 """Failures of a runtime that lacks the operator at this version, form or type."""
@@ -100,7 +101,7 @@ def differences(spec: Specification, operator: str, version: int, instance: Inst
             shape = tuple(defined.value(binding) for defined in output.dims)
             if isinstance(array, np.ndarray | np.generic) and array.shape != shape:
                 yield f"{at}: output {place} has shape {array.shape}, specified is {shape}"
-            specified = output.elements or elements(instance.node(operator, version), spec.domain)[place]
+            specified = output.elements or contents.elements(instance.node(operator, version), spec.domain)[place]
             if specified is not None:
                 numbers = [item.value(binding) if isinstance(item, Term) else item.holds(binding) for item in specified]
                 if np.asarray(array).ravel().tolist() != numbers:
@@ -124,7 +125,7 @@ def _wanted(output: Output, binding: Mapping[str, int]) -> list[tuple[int, ...]]
 def case_of(spec: Specification, operator: str, version: int, instance: Instance) -> Case:
     """The instance as a case that runs."""
     inputs = [None if argument is None else _arg(argument) for argument in instance.inputs]
-    opset = version if is_known(spec.domain, operator) else NEWEST
+    opset = version if spec.domain or is_known("", operator) else NEWEST
     attributes = {
         name: _held(value) if isinstance(value, Held) else value for name, value in instance.attributes.items()
     }

@@ -33,6 +33,15 @@ def test_legal_sizes_are_found(operator: str, version: int) -> None:
     assert max(sum(is_legal(m, binding) for binding in bindings(i, m)) for i, m in meanings) >= 2
 
 
+@pytest.mark.parametrize("operator", ["FusedMatMul", "QuickGelu"])
+def test_operators_of_onnxruntime_run(operator: str) -> None:
+    """Its own operators have version 1: it refuses a model that names another."""
+    spec = specification("com.microsoft", operator, 1)
+    assert spec is not None
+    wrong = spec._replace(function=lambda node: tensor([7, *node.input(0).dims]))
+    assert list(differences(wrong, operator, 1, spec.grid[0]))
+
+
 def _wrong(function: object, instance: Instance) -> list[str]:
     spec = Specification(("Concat",), "", 1, 99, function, (instance,))  # type: ignore[arg-type]
     return list(differences(spec, "Concat", 13, instance))

@@ -11,6 +11,7 @@ UNDECIDED: Final[Mapping[tuple[str, str], str]] = {}
 
 VACUOUS: Final[Mapping[str, str]] = {
     "Col2Im": "a block that is larger than the image",
+    "HannWindow": "a size that is no scalar",
     "LRN": "a factor that is not positive",
     "MatMulInteger": "zero points of columns that a vector does not have",
     "QLinearSoftmax": "an axis that is not there",

@@ -45,6 +45,8 @@ ATTENTION = [
     attend(Q4, K4, V4, ["P", 1, "S", "T"], ["B", 3, 0, 8], ["B", 3, 0, 6], outputs=3),
     attend(Q4, K4, V4, ["S", "L"], ["B", 3, "P", 8], ["B", 3, "P", 6], outputs=3),
     attend(Q4, K4, V4, ["S", "P"], opset=25),
+    # Numbers of heads are of packed inputs: the function packs its output where they are given, whatever the ranks.
+    attend(Q4, K4, V4, opset=25, q_num_heads=3, kv_num_heads=3, expect=["?"]),
     attend(Q4, K4, V4, None, ["B", 3, "P", 8], ["B", 3, "P", 6]),
     attend(Q4, K4, V4, q_num_heads=3, kv_num_heads=1),
     attend(Q4, K4, V4, scale=0.0),

@@ -30,5 +30,6 @@ They share no code with the rules, and no analysis imports them: rules are prove
     arrays         arrays of terms, and the registry of both
     data_dependent sizes that hang on data: bounds
     followed       the instances at which elements are compared
+    edges          nodes at the edge of what is legal
     attributes     attributes that the grids leave out, set at nodes of several kinds
 """

@@ -52,6 +52,8 @@ class Heads(NamedTuple):
 def attention(node: Node) -> list[Output]:
     """Y in the form of Q; keys and values of all steps, past ones first; scores (batch, heads, steps, all steps)."""
     node.demand(len({node.input(place).rank for place in range(3)}) == 1, "Q, K and V must have one form")
+    if node.version >= 25 and node.input(0).rank == 4 and {"q_num_heads", "kv_num_heads"} & node.attributes.keys():
+        raise LookupError("the function body of onnxruntime packs what it is told to be packed")
     q = _heads(node, node.input(0), "q_num_heads")
     k, v = (_heads(node, node.input(place), "kv_num_heads") for place in (1, 2))
     node.agree((q.batch, q.batch, k.steps), (k.batch, v.batch, v.steps), "batches and steps must agree")
@@ -142,10 +144,10 @@ def groups(node: Node) -> list[Output]:
     for found in (key, value):
         if found is not None:
             node.agree(found.dims, [batch, new, size * shared], "the inputs must fit together")
-    for place in (3, 4):
-        kept = node.optional(place)
-        if kept is not None and past is not None:
-            node.agree(kept.dims, [batch, shared, past.dims[2], size], "the inputs must fit together")
+    node.demand((past is None) == (node.optional(4) is None), "past keys and values must be given together")
+    if past is not None:
+        kept = (batch, shared, past.dims[2], size)
+        node.fit({3: kept, 4: kept}, "the inputs must fit together")
     node.needs_elements((batch, steps, size), "onnxruntime needs axes that are not empty")
     if past is None:
         node.requires(equal(new, steps), "each query must have a key")
@@ -192,7 +194,7 @@ def rotary_embedding(node: Node) -> Output:
     angles = [*rows, turned // 2]
     node.fit({1: angles, 2: angles, 3: (x.dims[0], x.dims[-2])}, "angles and positions must fit X")
     if places is not None:
-        node.limits(x.dims[-2] <= rows[0], "onnxruntime needs as many angles as steps")
+        node.limits(x.dims[-2] <= node.input(1).dims[0], "onnxruntime needs as many angles as steps")
     return tensor(x.dims)
 
 
@@ -275,4 +277,4 @@ def of_sections(node: Node) -> Output:
     node.demand(len(sections) == 3 and min(sections) >= 0, "there must be three sections")
     node.demand(node.integer("mrope_layout") in (0, 1), "the layout must be one of two")
     node.requires(equal(cosines.dims[-1], sum(sections)), "the sections must count the angles of a position")
-    return node.through(turned_by_positions, "RotaryEmbedding", 1, [x, Input(steps), cosines, sines])[0]
+    return node.through(turned_by_positions, [x, Input(steps), cosines, sines])[0]

@@ -50,7 +50,6 @@ from absint.research.specification.formulas import (
     term,
     total,
 )
-from absint.research.specification.layout import number as known_number
 from absint.research.specification.node import Node
 
 # Elements of small tensors of floats that are known numbers, where the results are integers or truths.
@@ -64,7 +63,7 @@ def _of_one_float(node: Node, given: list[Array]) -> Array:
         "Ceil": lambda a: Fraction(ceil(a)),
         "Round": _nearest,
         "Sqrt": _root,
-        "Reciprocal": lambda a: 1 / _divisor(a),
+        "Reciprocal": lambda a: 1 / a,
         "Dropout": lambda a: a,
     }
     if node.operator == "Dropout" and (len(given) > 2 or node.version < 7):
@@ -80,19 +79,11 @@ def _nearest(a: Fraction) -> Fraction:
 
 
 def _root(a: Fraction) -> Fraction:
-    """Raises UnknownElementsError if it is not rational."""
-    if a < 0:
-        raise UnknownElementsError
+    """Raises UnknownElementsError if it is not rational, ValueError below 0."""
     root = Fraction(isqrt(a.numerator), isqrt(a.denominator))
     if root * root != a:
         raise UnknownElementsError
     return root
-
-
-def _divisor(a: Fraction) -> Fraction:
-    if a == 0:
-        raise UnknownElementsError
-    return a
 
 
 @computes("Sum")
@@ -122,18 +113,19 @@ TYPES: Final = {"int32": 6, "int64": 7, "bool": 9}
 def elements(node: Node, domain: str = "") -> tuple[Elements | None, ...]:
     """The elements of each output of a node, in row-major order; None where nothing is said of them."""
     function = FUNCTIONS.get(_OTHERS.get((domain, node.operator), "") if domain else node.operator)
+    unknown: tuple[Elements | None, ...] = (None,) * node.outputs
     if function is None:
-        return (None,) * node.outputs
+        return unknown
     try:
         found = function(node, [NOTHING if item is None else array(item) for item in trimmed(node.inputs)])
-    except (UnknownElementsError, LookupError, ValueError, AssertionError):
-        return (None,) * node.outputs
+    except (UnknownElementsError, LookupError, ValueError, ArithmeticError, AssertionError):
+        return unknown
     arrays = [found] if isinstance(found, np.ndarray) else list(found)
     listed: list[Elements | None] = [
         tuple(array.ravel()) if array.size <= MOST and not any(map(_is_fraction, array.ravel())) else None
         for array in arrays
     ]
-    return (*listed, *[None] * (node.outputs - len(listed)))
+    return (*listed, *unknown)[: node.outputs]
 
 
 def computed() -> list[str]:
@@ -170,9 +162,6 @@ def _divided(_: Node, given: list[Array]) -> Array:
 def _quotient(a: Term, b: Term) -> Term:
     """Nothing is said of a quotient by 0."""
     by_positive = choice(a >= 0, a // b, -(-a // b))
-    known = known_number(b)
-    if known is not None and known >= 1:
-        return by_positive
     c = -b
     return choice(b >= 1, by_positive, choice(a >= 0, -(a // c), -a // c))
 
@@ -184,9 +173,6 @@ def _remainder(node: Node, given: list[Array]) -> Array:
         raise UnknownElementsError
 
     def one(a: Term, b: Term) -> Term:
-        known = known_number(b)
-        if known is not None and known >= 1:
-            return a % b
         return choice(b >= 1, a % b, -(-a % -b))
 
     return each(lambda a, b: one(integer(a), integer(b)), *given)
@@ -274,8 +260,7 @@ def _reduced(node: Node, given: list[Array]) -> Array:
     found = np.empty(sizes, dtype=object)
     for place in np.ndindex(found.shape):
         found[place] = combine[node.operator]([integer(item) for item in rows[place].ravel()])
-    shape = [1 if axis in chosen else size for axis, size in enumerate(array.shape)]
-    return found.reshape(shape) if node.integer("keepdims", 1) else found
+    return found
 
 
 # Truths

@@ -36,7 +36,8 @@ SCALES: Final = 24
 def unary(node: Node) -> Output:
     """The shape of the first input."""
     if node.operator in ("Cast", "CastLike"):
-        to = node.integer("to") if node.operator == "Cast" else 17 * node.input(1).dtype.startswith("float8")
+        eight = node.operator == "CastLike" and node.input(1).dtype.startswith("float8")
+        to = node.integer("to", EIGHT_BITS.start * eight)
         if node.integer("saturate", 1) != 1 and to not in EIGHT_BITS:
             node.limits(FALSE, "onnxruntime saturates only floats of 8 bits")
         if node.text("round_mode", "up") != "up" and to != SCALES:

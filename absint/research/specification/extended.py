@@ -13,7 +13,7 @@ from absint.research.specification.generators import numbers_in_range, quantise
 from absint.research.specification.images import sample_grid
 from absint.research.specification.indexing import gather_nd
 from absint.research.specification.layout import joined, pad
-from absint.research.specification.node import Attribute, Node, Output, tensor
+from absint.research.specification.node import Attribute, Node, Output, is_one_value, tensor
 from absint.research.specification.products import fits_into, multiplied, product_of
 from absint.research.specification.recurrent import projected_attention
 from absint.research.specification.specs import MICROSOFT, Function, Instance, at, specifies
@@ -175,6 +175,9 @@ def multi_head(node: Node) -> list[Output]:
     node.needs_elements((*q.dims, *k.dims), "onnxruntime needs axes that are not empty")
     past = node.optional(6)
     steps: Term = k.dims[1] if past is None else past.dims[2] + k.dims[1]
+    if past is not None:
+        sizes = (q.dims[0], heads, past.dims[2], k.dims[2] // heads)
+        node.fit({6: sizes, 7: sizes}, "past and new steps must fit")
     present = [tensor([q.dims[0], heads, steps, term(int(str(x.dims[2])) // heads)]) for x in (k, v)]
     return [tensor([*q.dims[:2], v.dims[2]]), *present][: node.outputs]
 
@@ -242,11 +245,11 @@ LAYERS: Final = [
 def convolution(node: Node) -> Output:
     """Conv of inputs 0 and 3, with bias 8."""
     for place in (1, 2, 6, 7):
-        node.has_one_value(place, "onnxruntime needs one scale and zero point of X and Y")
+        node.requires(is_one_value(node.input(place)), "there must be one scale and zero point of X and Y")
     for place in (4, 5):
         for size in node.input(place).dims:
             single = either(equal(size, 1), equal(size, node.input(3).dims[0]))
-            node.limits(single, "onnxruntime needs one value, or one for each output channel", is_required=True)
+            node.requires(single, "there must be one value, or one for each output channel")
     node.needs_elements(node.input(3).dims[:1], "onnxruntime may crash without output channels")
     return sliding(node, weight=3, bias=8)
 
@@ -343,7 +346,7 @@ def attention(node: Node) -> list[Output]:
     if node.optional(5) is not None:
         raise LookupError("attention without a mask is specified")
     x, weights, bias, *_ = node.inputs
-    return node.through(projected_attention, "Attention", 1, [x, weights, bias, None, node.optional(8)])
+    return node.through(projected_attention, [x, weights, bias, None, node.optional(8)])
 
 
 _TABLES: Final = ("", "", "", "", "", "uint8:", "uint8:", "uint8:", "uint8:", "uint8:")
@@ -369,4 +372,4 @@ def embedding_of_tables(node: Node) -> list[Output]:
     """As EmbedLayerNormalization, of quantised tables."""
     if node.optional(7) is not None:
         raise LookupError("tables without a mask are specified")
-    return node.through(embedding, "EmbedLayerNormalization", 1, node.inputs[:7])
+    return node.through(embedding, node.inputs)

@@ -69,7 +69,7 @@ def _turned(x: Input, batch_last: int, swapped: int) -> list[Term]:
     sizes = list(x.dims)
     if batch_last:
         sizes = [*sizes[1:-1], sizes[0], sizes[-1]]
-    if swapped and len(sizes) > 1:
+    if swapped:
         sizes[-2:] = sizes[:-3:-1]
     return sizes
 
@@ -113,7 +113,7 @@ SKIPPED: Final = [
 def skip_normalisation(node: Node) -> list[Output]:
     """The shape of the input; two statistics of each row, and the sum that is normalised."""
     x, skip = node.input(0), node.input(1)
-    node.demand(x.rank == skip.rank, "input and skip must have one rank")
+    node.demand(2 <= skip.rank <= x.rank <= 3, "the input must have two or three axes, and skip no more")
     node.agree(x.dims[-2:], skip.dims[-2:], "input and skip must agree")
     for place in range(2, len(node.inputs)):
         vector = node.optional(place)

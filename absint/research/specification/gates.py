@@ -239,7 +239,7 @@ def softmax(node: Node) -> Output:
 def channels_last(node: Node) -> Output:
     """As MaxPool, with the channels as the last axis."""
     batch, *sizes, channels = node.input(0).dims
-    found, *_ = node.through(pool, "MaxPool", 12, [Input((batch, channels, *sizes))])
+    found, *_ = node.through(pool, [Input((batch, channels, *sizes))])
     first, second, *positions = found.dims
     return tensor([first, *positions, second])
 
@@ -257,7 +257,7 @@ def channels_last(node: Node) -> Output:
 def packed(node: Node) -> Output:
     """A times a packed matrix of K rows and N columns; transposed if transB is 0."""
     sizes = [node.integer("K"), node.integer("N")]
-    rows, columns = sizes if node.integer("transB", 1) else sizes[::-1]
+    rows, columns = sizes if node.integer("transB", True) else sizes[::-1]
     weight = Input((term(rows), term(columns)))
     result: list[Defined | Term] = multiplied(node, node.input(0), weight)
     return tensor(result)
@@ -316,11 +316,10 @@ def blocked(node: Node) -> Output:
 )
 def quantised_lstm(node: Node) -> list[Output]:
     """As LSTM, whose weights are transposed."""
-    x, w, r, *others = node.inputs
-    assert x is not None
-    swapped = [Input((a.dims[0], a.dims[2], a.dims[1])) for a in (w, r) if a is not None and a.rank == 3]
-    node.demand(len(swapped) == 2, "the weights must have three axes")
-    return node.through(recurrent, "LSTM", 14, [x, *swapped, *others[:5]])
+    w, r = node.input(1), node.input(2)
+    node.demand(w.rank == r.rank == 3, "the weights must have three axes")
+    swapped = [Input((a.dims[0], a.dims[2], a.dims[1])) for a in (w, r)]
+    return node.through(recurrent, [node.input(0), *swapped, *node.inputs[3:]], operator="LSTM")
 
 
 @specifies(
@@ -334,11 +333,13 @@ def quantised_lstm(node: Node) -> list[Output]:
 def masked_pool(node: Node) -> Output:
     """As MaxPool, of the elements that the mask keeps."""
     x, mask = node.input(0), node.input(1)
-    for size, wanted in zip(mask.dims, x.dims, strict=False):
+    if x.rank != mask.rank:
+        raise LookupError("a mask of the rank of X is specified")
+    for size, wanted in zip(mask.dims, x.dims, strict=True):
         node.limits(equal(size, wanted), "onnxruntime may read beyond a mask of other sizes")
     for size in x.dims:
         node.limits(size >= 3, "onnxruntime may crash if there is nothing to compute")
-    return node.through(pool, "MaxPool", 12, [x])[0]
+    return node.through(pool, [x])[0]
 
 
 @specifies(
@@ -355,12 +356,12 @@ def masked_pool(node: Node) -> Output:
 )
 def scores(node: Node) -> Output:
     """(tokens, experts)."""
-    logits, bias = node.input(0), node.input(1)
+    logits = node.input(0)
     if node.optional(2) is not None or node.outputs == 3:
         raise LookupError("a router with its first output and no projection is specified")
     node.demand(node.outputs == 1, "the other outputs are asked for together")
-    node.demand(logits.rank >= 2 and bias.rank == 1, "tokens and experts need an axis")
-    node.requires(equal(bias.dims[0], logits.dims[-1]), "each expert must have a bias")
+    node.demand(logits.rank >= 2, "tokens and experts need an axis")
+    node.fit({1: logits.dims[-1:]}, "each expert must have a bias")
     chosen = node.integer("top_k")
     node.demand(chosen >= 1, "an expert must be chosen")
     node.requires(logits.dims[-1] >= chosen, "there must be top_k experts")

@@ -117,7 +117,9 @@ def clip(node: Node) -> Output:
     for place in (1, 2):
         end = node.optional(place)
         if end is not None and end.rank > 0:
-            node.refuse("min and max must be scalars", unless=both(*[equal(size, 1) for size in end.dims]))
+            node.demand(end.rank == 1, "min and max must be scalars")
+            (size,) = end.dims
+            node.refuse("min and max must be scalars", unless=equal(size, 1))
     return tensor(node.input(0).dims)
 
 
@@ -208,21 +210,18 @@ def quantise(node: Node) -> Output:
         node.demand({2: "uint8", 3: "int8"}.get(to, zero.dtype) == zero.dtype, "output_dtype must be that of the zero")
     if block := node.integer("block_size"):
         _blocked(node, x, [scale] if zero is None else [scale, zero], block)
-    else:
-        node.demand(scale.rank <= 1, "scales must be one, or a vector")
     alike = [found for found in (scale, zero) if found is not None and found.rank]
     if not block and alike:
-        node.demand(all(found.rank == 1 for found in alike), "zeros must be one, or a vector")
-        single = both(*[equal(found.dims[0], 1) for found in alike])
+        node.demand(all(found.rank == 1 for found in alike), "scales and zeros must be one, or a vector")
+        counts = [size for found in alike for size in found.dims]
+        single = both(*[equal(count, 1) for count in counts])
         if zero is not None and zero.rank != scale.rank:
             node.requires(single, "a scalar beside a vector needs a single value")
         axis = node.axis(node.integer("axis", 1), x.rank, unless=single)
         if not x.dims:
             return tensor([])
-        for found in alike:
-            fits = equal(found.dims[0], x.dims[axis])
-            # A vector of one is one value, as in onnx.reference.
-            node.requires(either(fits, single), "there must be one for each place of the axis")
+        for count in counts:  # a vector of one is one value, as in onnx.reference
+            node.requires(either(equal(count, x.dims[axis]), single), "there must be one for each place of the axis")
     return tensor(x.dims)
 
 

@@ -53,16 +53,14 @@ from absint.research.specification.windows import demand_windows, require_kernel
 )
 def transposed_convolution(node: Node) -> Output:
     """X (N, C, axes...) with W (C, M/group, kernel...): stride*(size - 1) + output_padding + span - pads."""
-    x, w, bias = node.input(0), node.input(1), node.optional(2)
+    x, w = node.input(0), node.input(1)
     node.demand(x.rank == w.rank, "X and W must have one rank")
     group, axes = node.integer("group", 1), x.rank - 2
     node.demand(group >= 1, "there must be a group")
     node.requires(equal(x.dims[1], w.dims[0]), "channels of X must be those of W")
     node.requires(equal(x.dims[1] % group, 0), "channels must be a multiple of group")
     channels = w.dims[1] * group
-    if bias is not None:
-        node.demand(bias.rank == 1, "B must be a vector")
-        node.requires(equal(bias.dims[0], channels), "B must have one value for each output channel")
+    node.fit({2: [channels]}, "B must have one value for each output channel")
     strides = node.integers("strides") or [1] * axes
     dilations = node.integers("dilations") or [1] * axes
     pads = node.integers("pads") or [0] * 2 * axes
@@ -70,7 +68,7 @@ def transposed_convolution(node: Node) -> Output:
     demand_windows(node, axes, strides, dilations, pads)
     node.demand(len(extra) == axes, "each axis must have its output_padding")
     wanted = (node.integers("output_shape") or [])[-axes:] or None  # also with batch and channels
-    node.demand(min(wanted or [1]) >= 1, "the output must have an element")
+    node.demand(all(size >= 1 for size in wanted or ()), "the output must have an element")
     mode, sizes = node.text("auto_pad", "NOTSET"), list[Int]()
     node.demand(mode == "NOTSET" or not node.integers("pads"), "pads and auto_pad exclude each other")
     require_kernel(node, w.dims[2:])
@@ -109,10 +107,9 @@ def padded_by_an_input(node: Node) -> Output:
     if given is None or any(pad.op != "number" for pad in given) or node.text("auto_pad", "NOTSET") != "NOTSET":
         raise LookupError("known pads are specified")
     pads = [int(str(pad)) for pad in given]
-    node.demand(len(pads) == 2 * (node.input(0).rank - 2), "each spatial axis must have two pads")
-    node.demand(min(pads, default=0) >= 0, "pads must not be negative")
+    node.demand(all(pad >= 0 for pad in pads), "pads must not be negative")
     inputs = [node.input(0), node.input(1), node.optional(3)]
-    return node.through(transposed_convolution, "ConvTranspose", 11, inputs, {**node.attributes, "pads": pads})[0]
+    return node.through(transposed_convolution, inputs, {**node.attributes, "pads": pads})[0]
 
 
 @specifies(
@@ -174,9 +171,9 @@ def align_regions(node: Node) -> Output:
     """(regions, C, output_height, output_width)."""
     x, regions, batch = node.input(0), node.input(1), node.input(2)
     sizes = [node.integer("output_height", 1), node.integer("output_width", 1)]
-    node.demand(x.rank >= 4 and regions.rank == 2 and batch.rank == 1, "the inputs must have rank 4, 2 and 1")
-    if x.rank > 4:
-        raise LookupError("onnxruntime ignores further axes")
+    if x.rank != 4:
+        raise LookupError("onnxruntime ignores further axes, and ends the process on fewer")
+    node.demand(regions.rank == 2 and batch.rank == 1, "regions must be a matrix, and their images a vector")
     node.demand(min(sizes) >= 0, "output sizes must not be negative")
     node.demand(node.text("mode", "avg").lower() in ("avg", "max"), "the mode must be avg or max")
     if node.integer("sampling_ratio") < 0:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from absint.research.specification.formulas import FALSE, Formula, Term, both, either, equal, product
+from absint.research.specification.formulas import FALSE, Formula, Term, both, either, equal, product, term
 from absint.research.specification.layout import number
 from absint.research.specification.node import Node, Output, tensor
 from absint.research.specification.specs import at, specifies
@@ -64,7 +64,7 @@ def _requires_places(node: Node, size: Term, indices: Sequence[Term]) -> None:
 def gather_elements(node: Node) -> Output:
     """The shape of the indices, which reach no further than the data along the other axes."""
     data, indices = node.input(0), node.input(1)
-    node.demand(data.rank == indices.rank >= 1, "data and indices must have one rank")
+    node.demand(data.rank == indices.rank, "data and indices must have one rank")
     axis = node.axis(node.integer("axis"), data.rank)
     for place, (size, wanted) in enumerate(zip(indices.dims, data.dims, strict=True)):
         if place != axis:
@@ -168,8 +168,9 @@ def top_k(node: Node) -> list[Output]:
     """k elements along the axis, and their places."""
     x = node.input(0)
     axis = node.axis(node.integer("axis", -1), x.rank)
-    node.demand(len(node.elements(1) or (1,)) == 1, "K must have one element")
-    (k,) = node.elements(1, 1) or () if node.version >= 10 else (Term("number", (node.integer("k"),)),)
+    given = node.elements(1, 1) or () if node.version >= 10 else (term(node.integer("k")),)
+    node.demand(len(given) == 1, "K must have one element")
+    (k,) = given
     node.requires(k >= 0, "k must not be negative")
     node.requires(k <= x.dims[axis], "k must not exceed the axis")
     found = tensor([*x.dims[:axis], k, *x.dims[axis + 1 :]])
@@ -188,9 +189,8 @@ def top_k(node: Node) -> list[Output]:
 )
 def one_hot(node: Node) -> Output:
     """A new axis of the given depth."""
-    indices, (depth,), values = node.input(0), node.elements(1, 0, 1) or (), node.input(2)
-    node.demand(values.rank == 1, "values must be a vector")
-    node.requires(equal(values.dims[0], 2), "values must be one for off and one for on")
+    indices, (depth,) = node.input(0), node.elements(1, 0, 1) or ()
+    node.fit({2: [2]}, "values must be one for off and one for on")
     axis = node.axis(node.integer("axis", -1), indices.rank + 1)
     node.requires(depth >= 1, "the depth must be positive")
     return tensor([*indices.dims[:axis], depth, *indices.dims[axis:]])
@@ -211,14 +211,14 @@ def cumulative(node: Node) -> Output:
 @specifies("ReverseSequence", grid=[at("N C H", "int64=0: B"), at("N C", "int64=0: B", batch_axis=0, time_axis=1)])
 def reverse_sequence(node: Node) -> Output:
     """The shape of the input; a length for each batch."""
-    x, lengths = node.input(0), node.input(1)
-    node.demand(x.rank >= 2, "the input must have a batch and a time axis")
+    x = node.input(0)
+    if x.rank < 2:
+        raise LookupError("onnxruntime ends the process")
     axis = node.integer("batch_axis", 1)
     if min(axis, node.integer("time_axis")) < 0:
         raise LookupError("onnxruntime reads beyond the sizes")
     node.demand({axis, node.integer("time_axis")} == {0, 1}, "the axes of batch and time must be the first two")
-    node.demand(lengths.rank == 1, "lengths must be a vector")
-    node.requires(equal(lengths.dims[0], x.dims[axis]), "there must be a length for each batch")
+    node.fit({1: [x.dims[axis]]}, "there must be a length for each batch")
     return tensor(x.dims)
 
 

@@ -29,7 +29,7 @@ from absint.research.specification.specs import at, specifies
 
 def number(value: Term) -> int | None:
     """The number that a term is."""
-    return int(str(value.args[0])) if value.op == "number" else None
+    return int(str(*value.args)) if value.op == "number" else None
 
 
 def numbers(values: tuple[Term, ...] | None) -> list[int]:
@@ -45,7 +45,6 @@ def flatten(node: Node) -> Output:
     """A matrix: the sizes before the axis, and those from it on."""
     x, axis = node.input(0), node.integer("axis", 1)
     node.demand(-x.rank <= axis <= x.rank, "the axis must be between two axes")
-    axis = axis + x.rank if axis < 0 else axis
     return tensor([product(x.dims[:axis]), product(x.dims[axis:])])
 
 

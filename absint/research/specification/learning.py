@@ -25,7 +25,8 @@ def _only(node: Node, *names: str) -> str:
     """The one list that is given."""
     held = [name for name in names if _count(node, name)]
     node.demand(len(held) == 1, "values of one type must be given")
-    return held[0]
+    (name,) = held
+    return name
 
 
 def _features(node: Node) -> Term:
@@ -173,9 +174,11 @@ def side_by_side(node: Node) -> Output:
     rows, sizes = _rows(node), node.integers("inputdimensions") or []
     node.demand(len(sizes) == len(node.given()), "each input must have its number of features")
     for given, size in zip(node.given(), sizes, strict=True):
-        node.demand(given.rank in (1, 2), "each input must be a table or a row")
+        node.demand(given.rank >= 1, "each input must be a table or a row")
+        if given.rank > 2:
+            node.refuse("each input must be a table or a row", unless=TRUE)
         node.requires(equal(given.dims[-1], size), "an input must have the features that are said", unless=TRUE)
-        own = given.dims[0] if given.rank == 2 else term(1)
+        own = given.dims[0] if given.rank >= 2 else term(1)
         node.requires(equal(own, rows), "the inputs must have the same rows")
     if any(sizes[:-1]):
         node.limits(rows >= 1, "onnxruntime aborts")
@@ -203,8 +206,10 @@ def linear_classes(node: Node) -> list[Output]:
     reason = "each feature must have a coefficient for each class"
     needed = _features(node) * classes
     node.requires(equal(needed, count), reason, unless=needed <= count)
-    doubled = classes == 1 and _count(node, "classlabels_strings", "classlabels_ints") == 2
-    return [tensor([rows]), tensor([rows, 2 if doubled else classes])]
+    if classes == 1 and (labels := _count(node, "classlabels_strings", "classlabels_ints")):
+        node.demand(labels == 2, "one score must be of two classes")
+        classes = labels
+    return [tensor([rows]), tensor([rows, classes])]
 
 
 SUPPORT: Final[dict[str, Attribute]] = {
@@ -227,7 +232,7 @@ def support_vectors(node: Node) -> Output:
     return tensor([_rows(node), 1])
 
 
-def _votes(classes: int, **more: Attribute) -> dict[str, Attribute]:
+def votes(classes: int, **more: Attribute) -> dict[str, Attribute]:
     """Support vectors of three features, one for each class."""
     return {
         "kernel_type": "RBF",
@@ -253,7 +258,7 @@ def _separating(classes: int, **more: Attribute) -> dict[str, Attribute]:
     }
 
 
-def _pairs(classes: int) -> list[float]:
+def _pairs(classes: int) -> Attribute:
     return [1.0] * max(classes * (classes - 1) // 2, 1)
 
 
@@ -264,15 +269,15 @@ def _pairs(classes: int) -> list[float]:
         *[
             at("N F", outputs=2)._replace(attributes=attributes)
             for attributes in (
-                *[_votes(classes) for classes in (1, 2, 3, 4)],
-                *[_votes(classes, prob_a=_pairs(classes), prob_b=_pairs(classes)) for classes in (1, 2, 4)],
+                *[votes(classes) for classes in (1, 2, 3, 4)],
+                *[votes(classes, prob_a=_pairs(classes), prob_b=_pairs(classes)) for classes in (1, 2, 4)],
                 *[_separating(classes) for classes in (1, 2, 4)],
                 _separating(4, vectors_per_class=[0, 0, 0, 0]),
                 _separating(3, prob_a=[1.0] * 3, prob_b=[1.0] * 3),
             )
         ],
-        at("F", outputs=2)._replace(attributes=_votes(2)),
-        at("N F H", outputs=2)._replace(attributes=_votes(2)),
+        at("F", outputs=2)._replace(attributes=votes(2)),
+        at("N F H", outputs=2)._replace(attributes=votes(2)),
     ],
 )
 def support_classes(node: Node) -> list[Output]:
@@ -303,7 +308,9 @@ TREE: Final[dict[str, Attribute]] = {
 
 def _read(node: Node, read: Sequence[int]) -> None:
     """The features that trees read must be there; onnxruntime takes a vector for one feature."""
-    needed = max(read, default=-1) + 1
+    if not read:
+        raise LookupError("onnxruntime may read a feature at a leaf")
+    needed = max(read) + 1
     seen = _features(node) if node.input(0).rank == 2 else term(1)
     node.requires(_features(node) >= needed, "every feature that a tree reads must be there", unless=seen >= needed)
     node.limits(seen >= needed, "onnxruntime may read beyond the features")

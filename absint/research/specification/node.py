@@ -90,6 +90,11 @@ class Meaning(NamedTuple):
     """Conditions that a node must meet besides to run in onnxruntime."""
 
 
+def is_one_value(given: Input) -> Formula:
+    """It is a scalar, or a vector of one element."""
+    return both(*[equal(size, 1) for size in given.dims]) if given.rank <= 1 else FALSE
+
+
 class IllegalError(Exception):
     """The node is illegal at any sizes."""
 
@@ -124,8 +129,8 @@ class Node:
         return found
 
     def optional(self, index: int) -> Input | None:
-        """An input, or None if it is left out."""
-        return self.inputs[index] if index < len(self.inputs) else None
+        """An input, or None if it is left out; none has a number below 0."""
+        return self.inputs[index] if 0 <= index < len(self.inputs) else None
 
     def given(self) -> list[Input]:
         """All inputs, of an operator that takes any number."""
@@ -238,8 +243,7 @@ class Node:
     def has_one_value(self, place: int, reason: str) -> None:
         """onnxruntime needs a scalar, or a vector of one element, where the input is given."""
         if (given := self.optional(place)) is not None:
-            fits = equal(given.dims[0], 1) if given.rank == 1 else TRUE if given.rank == 0 else FALSE
-            self.limits(fits, reason, is_required=True)
+            self.limits(is_one_value(given), reason, is_required=True)
 
     def needs_elements(self, sizes: Iterable[Term], reason: str) -> None:
         """onnxruntime is only known to run where none of these sizes is 0."""
@@ -249,13 +253,13 @@ class Node:
     def through(
         self,
         function: Callable[[Node], Output | Sequence[Output]],
-        operator: str,
-        version: int,
         inputs: Sequence[Input | None],
         attributes: Mapping[str, Attribute] | None = None,
+        operator: str = "",
     ) -> list[Output]:
         """The outputs of another operator's node, which the function specifies: this node is legal if that one is."""
-        inner = Node(operator, version, inputs, self.attributes if attributes is None else attributes, self.outputs)
+        attributes = self.attributes if attributes is None else attributes
+        inner = Node(operator or self.operator, self.version, inputs, attributes, self.outputs)
         found = function(inner)
         self.legal += inner.legal
         self.limited += inner.limited

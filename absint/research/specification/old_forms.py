@@ -36,16 +36,12 @@ def limited_broadcast(node: Node) -> Output:
     if not node.integer("broadcast"):
         _one_shape(node, [a, b])
         return tensor(a.dims)
-    node.demand(b.rank <= a.rank, "B must not have more axes than A")
     start = node.integer("axis", a.rank - b.rank)
+    node.demand(b.rank <= a.rank, "B must not have more axes than A")
     part = a.dims[start : start + b.rank]
-    node.requires(
-        either(
-            both(*[equal(size, 1) for size in b.dims]),
-            both(*[equal(x, y) for x, y in zip(part, b.dims, strict=True)]),
-        ),
-        "B must have one element, or be a part of the shape of A",
-    )
+    fits = [both(*map(equal, part, b.dims))] if len(part) == b.rank else []
+    single = both(*[equal(size, 1) for size in b.dims])
+    node.requires(either(single, *fits), "B must have one element, or be a part of the shape of A")
     return tensor(a.dims)
 
 

@@ -24,42 +24,10 @@ from absint.research.specification.formulas import FALSE, TRUE, Formula, Term, c
 from absint.research.specification.node import Held, Node
 
 
-@computes("Identity")
+@computes("Identity Reshape Flatten Squeeze Unsqueeze")
 def _same(_: Node, given: list[Array]) -> Array:
+    """The same elements in the same order, whatever the axes."""
     return given[0]
-
-
-@computes("Reshape")
-def _reshaped(node: Node, given: list[Array]) -> Array:
-    """In the same order; 0 copies a size unless `allowzero`, and -1 is what is left."""
-    wanted = numbers(given[1])
-    if not node.integer("allowzero"):
-        wanted = [given[0].shape[place] if size == 0 else size for place, size in enumerate(wanted)]
-    return given[0].reshape(wanted)
-
-
-@computes("Flatten")
-def _flat(node: Node, given: list[Array]) -> Array:
-    axis = node.integer("axis", 1)
-    rows = int(np.prod(given[0].shape[: axis if axis >= 0 else axis + given[0].ndim], dtype=int))
-    return given[0].reshape(rows, -1)
-
-
-def _axes(node: Node, given: list[Array]) -> list[int] | None:
-    return numbers(given[1]) if len(given) > 1 else node.integers("axes")
-
-
-@computes("Squeeze")
-def _squeezed(node: Node, given: list[Array]) -> Array:
-    axes = _axes(node, given)
-    return given[0].squeeze(None if axes is None else tuple(axes))
-
-
-@computes("Unsqueeze")
-def _unsqueezed(node: Node, given: list[Array]) -> Array:
-    found = np.expand_dims(given[0], tuple(_axes(node, given) or ()))
-    assert isinstance(found, np.ndarray)
-    return found
 
 
 @computes("Transpose")
@@ -77,10 +45,7 @@ def _gathered(node: Node, given: list[Array]) -> Array:
     """A negative index counts from the end."""
     data, places = given
     axis = node.axis(node.integer("axis"), data.ndim)
-    indices = np.array(numbers(places), dtype=int).reshape(places.shape)
-    if indices.size and not (-data.shape[axis] <= indices.min() and indices.max() < data.shape[axis]):
-        raise UnknownElementsError  # the node fails
-    return filled_as(np.take(data, indices, axis=axis))
+    return filled_as(np.take(data, _indices(places), axis=axis))  # IndexError where the node fails
 
 
 @computes("Slice")
@@ -284,7 +249,7 @@ def _triangle(node: Node, given: list[Array]) -> Array:
     for place in np.ndindex(found.shape):
         *_, row, column = place
         right = column - row - shift
-        if right < 0 if node.integer("upper", 1) else right > 0:
+        if right < 0 if node.integer("upper", True) else right > 0:
             found[place] = _zero(given[0])
     return found
 
@@ -320,4 +285,4 @@ def _extreme(node: Node, given: list[Array]) -> Array:
             beats = a >= b if node.integer("select_last_index") else a > b
             place, best = choice(beats, later, place), choice(beats, item, best)
         found[row] = place
-    return np.expand_dims(found, axis) if node.integer("keepdims", 1) else found
+    return found

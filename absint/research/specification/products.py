@@ -46,6 +46,8 @@ def _of_columns(node: Node, place: int, b: Input) -> None:
     if b.rank > 1:
         shapes += [[*b.dims[:-2], 1, b.dims[-1]], *([b.dims[1:]] if b.rank == 2 else [])]
     if given is not None:
+        if given.rank and b.rank > 1:
+            node.limits(b.dims[-2] >= 1, "onnxruntime may end the process without an element to add up")
         fits = [both(*map(equal, given.dims, dims)) for dims in shapes if given.rank == len(dims)]
         node.limits(either(*fits), "onnxruntime needs one value, or one for each column", is_required=True)
 
@@ -53,8 +55,7 @@ def _of_columns(node: Node, place: int, b: Input) -> None:
 def multiplied(node: Node, a: Input, b: Input) -> list[Defined | Term]:
     """The sizes of a product as numpy.matmul gives it."""
     node.demand(a.rank >= 1 and b.rank >= 1, "a product needs vectors or matrices")
-    inner = b.dims[-2] if b.rank > 1 else b.dims[0]
-    node.requires(equal(a.dims[-1], inner), "columns of the first must be rows of the second")
+    node.requires(equal(a.dims[-1], b.dims[-2:][0]), "columns of the first must be rows of the second")
     before = [Input(x.dims[:-2]) for x in (a, b)]
     rows = list(a.dims[-2:-1])
     columns = list(b.dims[-1:]) if b.rank > 1 else []

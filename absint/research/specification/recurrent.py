@@ -134,7 +134,7 @@ def short_convolution(node: Node) -> list[Output]:
 )
 def convolution_of_rows(node: Node) -> list[Output]:
     """As CausalConvWithState, of rows one after the other; input 2 has the beginning of each, and the end."""
-    x, weight, bounds, bias = node.input(0), node.input(1), node.input(2), node.optional(3)
+    x, weight, bias = node.input(0), node.input(1), node.optional(3)
     past, places = node.input(4), node.elements(2)
     if node.integer("state_update_capacity") or node.outputs > 2 or any(a is not None for a in node.inputs[5:]):
         raise LookupError("a form without updates is specified")
@@ -147,7 +147,7 @@ def convolution_of_rows(node: Node) -> list[Output]:
     if bias is not None:
         node.agree(bias.dims, [channels], "the bias must fit")
     node.agree(past.dims, [batch, channels, kernel - 1], "the state must fit")
-    node.requires(equal(bounds.dims[0], batch + 1), "each row must have a state")
+    node.fit({2: [batch + 1]}, "each row must have a state")
     node.requires(tokens >= batch, "every row must have a token")
     if places is not None:
         node.requires(equal(places[0], 0), "the first row begins at the first token")
@@ -239,22 +239,25 @@ def plain_linear_attention(node: Node) -> list[Output]:
 )
 def projected_attention(node: Node) -> list[Output]:
     """(batch, steps, hidden); keys and values of all steps by head, past ones first."""
-    x, weights, bias, past = node.input(0), node.input(1), node.input(2), node.optional(4)
+    x, weights, past = node.input(0), node.input(1), node.optional(4)
     heads = node.integer("num_heads")
     if "qkv_hidden_sizes" in node.attributes:
         raise LookupError("queries, keys and values of one size are specified")
     batch, steps, features = x.dims
     node.requires(equal(weights.dims[0], features), "each feature must have a row")
-    node.requires(equal(bias.dims[0], weights.dims[1]), "each column must have a bias")
+    node.fit({2: weights.dims[1:]}, "each column must have a bias")
     node.requires(equal(weights.dims[1] % 3, 0), "the columns must hold queries, keys and values")
     hidden = weights.dims[1] // 3
     node.requires(equal(hidden % heads, 0), "the heads must share the hidden size")
     node.limits(product([*x.dims, *weights.dims]) >= 1, "onnxruntime may fail without elements")
     mask = node.optional(3)
     if mask is not None:
-        forms = [equal(mask.dims[0], size) for size in (batch, batch * 2, batch * 3 + 2)]
+        if mask.rank != 1:
+            raise LookupError("a mask of lengths is specified")
+        (count,) = mask.dims
+        forms = [equal(count, size) for size in (batch, batch * 2, batch * 3 + 2)]
         node.requires(either(*forms), "each row must have a length, two bounds, or offsets")
-        node.limits(equal(mask.dims[0], batch), "onnxruntime may read beyond the lengths")
+        node.limits(equal(count, batch), "onnxruntime may read beyond the lengths")
     every = steps
     if past is not None:
         node.agree(past.dims, [2, batch, heads, past.dims[3], hidden // heads], "past keys and values must fit")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from absint.research.specification.formulas import FALSE, TRUE, choice, either, equal, greatest, largest, product
-from absint.research.specification.layout import number, without
+from absint.research.specification.layout import number, numbers, without
 from absint.research.specification.node import Node, Output, tensor
 from absint.research.specification.products import fits_into
 from absint.research.specification.specs import at, specifies
@@ -58,7 +58,7 @@ def reduction_by_input(node: Node) -> Output:
         if not _keeps(node):
             return tensor(without(dims, axis))
         return tensor([choice(equal(axis, place), 1, size) for place, size in enumerate(dims)])
-    axes = [int(str(axis.args[0])) for axis in listed or ()]
+    axes = numbers(listed)
     if not axes and node.integer("noop_with_empty_axes") == 1:
         return tensor(node.input(0).dims)
     return _reduced(node, axes or None)
@@ -125,8 +125,7 @@ def batch_normalisation(node: Node) -> list[Output]:
     for place, name in enumerate(("scale", "B", "mean", "var"), 1):
         if node.integer("spatial", 1) != 1:
             raise LookupError("a value for each place of an image is not specified")
-        node.demand(node.input(place).rank == 1, f"{name} must be a vector")
-        node.requires(equal(node.input(place).dims[0], x.dims[1]), f"{name} must have a value for each channel")
+        node.fit({place: [x.dims[1]]}, f"{name} must have a value for each channel")
     return [tensor(x.dims), tensor([x.dims[1]]), tensor([x.dims[1]])][: node.outputs]
 
 
@@ -135,9 +134,7 @@ def instance_normalisation(node: Node) -> Output:
     """The shape of the input."""
     x = node.input(0)
     node.demand(x.rank >= 3, "the input must have a spatial axis")
-    for place in (1, 2):
-        node.demand(node.input(place).rank == 1, "scale and B must be vectors")
-        node.requires(equal(node.input(place).dims[0], x.dims[1]), "there must be a value for each channel")
+    node.fit({1: [x.dims[1]], 2: [x.dims[1]]}, "there must be a value for each channel")
     return tensor(x.dims)
 
 
@@ -200,7 +197,9 @@ def group_normalisation(node: Node) -> Output:
     node.demand(groups >= 1, "there must be groups")
     node.requires(equal(x.dims[1] % groups, 0), "channels must be a multiple of num_groups")
     for place, name in enumerate(("scale", "bias"), 1):
-        size = node.input(place).dims[0]
+        if node.input(place).rank != 1:
+            raise LookupError("onnxruntime regroups what is no vector")
+        (size,) = node.input(place).dims
         node.requires(equal(size, x.dims[1]), f"{name} must have a value for each channel", unless=equal(size, 1))
     node.needs_elements(x.dims, "onnxruntime cannot reshape an empty X")
     return tensor(x.dims)
@@ -247,8 +246,9 @@ def _labels(node: Node) -> None:
     if weights is not None:
         if weights.rank != 1:
             raise LookupError("runtimes differ on weights that are no vector")
-        found = either(weights.dims[0] >= 1, *none)
-        node.requires(equal(weights.dims[0], scores.dims[1]), "there must be a weight for each class", unless=found)
+        (count,) = weights.dims
+        found = either(count >= 1, *none)
+        node.requires(equal(count, scores.dims[1]), "there must be a weight for each class", unless=found)
 
 
 SIGNALS = [
@@ -284,6 +284,8 @@ def fourier(node: Node) -> Output:
     """The axis becomes `dft_length`, or half of it and one with `onesided`; two numbers for each element."""
     x, given, chosen = node.input(0), node.elements(1, 0, 1), node.elements(2)
     node.demand(given is None or len(given) == 1, "the length must be one number")
+    if given is not None and node.input(1).rank:
+        node.refuse("the length must be a scalar", unless=TRUE)
     default = node.integer("axis", 1 if node.version < 20 else -2)
     axis = node.axis(int(str(chosen[0])) if chosen else default, x.rank)
     length = given[0] if given else x.dims[axis]
@@ -337,9 +339,12 @@ def mel_weights(node: Node) -> Output:
 def short_time_fourier(node: Node) -> Output:
     """(batch, frames that fit the signal one step apart, frequencies, 2)."""
     signal, window, (step,), given = node.input(0), node.optional(2), node.elements(1) or (), node.elements(3)
-    length = given[0] if given else window.dims[0] if window is not None else signal.dims[1]
     if window is not None and window.rank != 1:
         raise LookupError("runtimes differ on a window that is no vector")
+    lengths = given or (() if window is None else window.dims)
+    if not lengths:
+        raise LookupError("onnxruntime fails without a window and a length")
+    (length,) = lengths
     node.demand(signal.rank in (2, 3), "the signal must have a batch, steps and numbers")
     if signal.rank == 2:
         node.refuse("the signal must have an axis of numbers", unless=TRUE)

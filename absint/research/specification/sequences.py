@@ -202,8 +202,9 @@ def _labels(node: Node, *names: str) -> int:
     """The length of the list in one of two attributes."""
     found = [value for name in names if (value := node.attributes.get(name))]
     node.demand(len(found) == 1, "one of two lists must be given")
-    assert isinstance(found[0], Sequence)
-    return len(found[0])
+    (value,) = found
+    assert isinstance(value, Sequence)
+    return len(value)
 
 
 @specifies(

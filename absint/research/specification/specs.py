@@ -144,7 +144,7 @@ class Specification(NamedTuple):
 
     def instances(self, operator: str, version: int) -> list[Instance]:
         """The nodes at which a version of an operator is compared."""
-        known = () if self.domain else _FOLLOWED.get(operator, ())
+        known = _FOLLOWED.get((self.domain, operator), ())
         grid = [instance for instance in self.grid if instance.first <= version <= instance.last]
         varied = [] if self.domain else [found for vary in _VARIED for found in vary(operator, version, grid)]
         return [*grid, *[each for each in known if each.first <= version <= each.last], *varied]
@@ -162,7 +162,7 @@ class Specification(NamedTuple):
 
 
 _SPECIFICATIONS: dict[tuple[str, str], list[Specification]] = {}
-_FOLLOWED: dict[str, tuple[Instance, ...]] = {}
+_FOLLOWED: dict[tuple[str, str], list[Instance]] = {}
 _VARIED: list[Vary] = []
 
 
@@ -181,9 +181,10 @@ def specifies(
     return register
 
 
-def follows(instances: Mapping[str, Sequence[Instance]]) -> None:
-    """Compare operators of ai.onnx at these nodes too, whose inputs have known elements."""
-    _FOLLOWED.update({operator: tuple(found) for operator, found in instances.items()})
+def follows(instances: Mapping[str, Sequence[Instance]], domain: str = "") -> None:
+    """Compare operators of a domain at these nodes too."""
+    for operator, found in instances.items():
+        _FOLLOWED.setdefault((domain, operator), []).extend(found)
 
 
 def varies(vary: Vary) -> None:
@@ -212,7 +213,7 @@ def specified() -> list[tuple[str, str]]:
 
 _FAMILIES: Final = (
     "elementwise windows reductions products layout reshaping indexing generators images recurrent attention fused "
-    "gates tokens extended learning sequences old_forms followed attributes"
+    "gates tokens extended learning sequences old_forms followed edges attributes"
 )
 """The files of specifications. They import this one, so they are imported when a specification is asked for."""
 

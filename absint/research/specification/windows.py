@@ -100,15 +100,14 @@ def sliding(node: Node, weight: int = 1, bias: int = 2, *, divides_towards_0: bo
 
     Convolutions on quantised or deformed inputs have W and the bias at other places.
     """
-    x, w, b = node.input(0), node.input(weight), node.optional(bias)
+    x, w = node.input(0), node.input(weight)
     node.demand(x.rank == w.rank >= 3, "X and W must have one rank, 3 or more")
     group, axes = node.integer("group", 1), x.rank - 2
-    node.demand(group != 0, "there must be groups")
+    if not group:
+        raise LookupError("onnxruntime ends the process without groups")
     node.requires(equal(x.dims[1], w.dims[1] * group), "channels of X must be those of W times group")
     node.requires(equal(w.dims[0] % group, 0), "output channels must be a multiple of group")
-    if b is not None:
-        node.demand(b.rank == 1, "B must be a vector")
-        node.requires(equal(b.dims[0], w.dims[0]), "B must have one value for each output channel")
+    node.fit({bias: w.dims[:1]}, "B must have one value for each output channel")
     strides = node.integers("strides") or [1] * axes
     dilations = node.integers("dilations") or [1] * axes
     pads = node.integers("pads") or [0] * 2 * axes
@@ -200,6 +199,7 @@ def deformed_convolution(node: Node) -> Output:
         if places is not None:
             node.requires(equal(places.dims[0], x.dims[0]), f"X and {name} must have one batch")
             node.requires(equal(places.dims[1], count), f"each place of the window must have its {name}")
+            node.demand(places.rank == x.rank, f"X and {name} must have one rank")
             for size, defined in zip(places.dims[2:], output, strict=True):
                 node.requires(defined.condition(size), f"each position must have its {name}")
     for size in (x.dims[1], *w.dims):
@@ -348,6 +348,7 @@ def global_pool(node: Node) -> Output:
 def unpool(node: Node) -> Output:
     """stride*(size - 1) + kernel - pads along each axis, or the sizes of input 2."""
     x, places, wanted = node.input(0), node.input(1), node.elements(2, 1)
+    node.demand(x.rank == places.rank, "X and places must have one rank")
     for size, other in zip(x.dims, places.dims, strict=True):
         node.requires(equal(size, other), "there must be a place for each element")
         node.limits(size >= 1, "onnxruntime may refuse an empty X")
@@ -360,12 +361,14 @@ def unpool(node: Node) -> Output:
     axes = len(kernel)
     strides = node.integers("strides") or [1] * axes
     pads = node.integers("pads") or [0] * 2 * axes
-    if not 1 <= axes <= 3 or any(pad >= size for pad, size in zip(pads, kernel * 2, strict=True)):
+    node.demand(x.rank == axes + 2 >= 3, "kernel_shape must have a size for each spatial axis")
+    if axes > 3 or any(pad >= size for pad, size in zip(pads, kernel * 2, strict=True)):
         node.limits(FALSE, "onnxruntime pads by less than the kernel, along at most three axes")
     sizes = [
         strides[axis] * (x.dims[2 + axis] - 1) + kernel[axis] - pads[axis] - pads[axes + axis] for axis in range(axes)
     ]
     if wanted is not None:
+        node.demand(len(wanted) == x.rank, "each axis must have its size")
         for size, least in zip(wanted[2:], sizes, strict=True):
             node.limits(both(size >= least, size <= 9), "onnxruntime leaves out no place of the window")
         return tensor(wanted)
