@@ -132,6 +132,7 @@ def _at(place: Place) -> Meaning | str:
     try:
         found = spec.meaning(operator, version, instance, documented=documented)
         known = contents.elements(instance.node(operator, version), domain)
+        _told(found)  # sizes are read last
     except Exception as error:
         return type(error).__name__
     outputs = [
