@@ -140,7 +140,7 @@ def test_a_checkout_without_links_gets_one_line(tmp_path: Path) -> None:
     """git writes the target of a link into a file where the system has no links."""
     home = tmp_path / "absint"
     home.mkdir()
-    for name in ("__init__.py", "version.py"):
+    for name in ("__init__.py", "packages.py", "version.py"):
         (home / name).write_text((ROOT / "absint" / name).read_text("utf-8"), "utf-8")
     for name in THEIRS:
         (home / name).write_text(f"../{name}")

@@ -89,11 +89,12 @@ def freeze(
 
     Exit code: 0 if the copy is written; 1 if the sizes are not legal.
     """
+    report = show.freezing  # which needs onnx, and says so before any work
     sizes = _with_runtime_sizes(ask.sizes, dim_param, dim_value, input_name, input_shape)
     check_output(ask.model, output, force, ask.form)
     if sizes and output is None:
         raise UsageError("-o OUT is missing: the file to write")
-    result, report = analysed(ask.model, ask.settings), show.freezing
+    result = analysed(ask.model, ask.settings)
     if output is None:
         return _ask(result, ask.form)
     try:
@@ -165,6 +166,7 @@ def dynamize(
     Exit code: 0 if all sizes are legal now, 1 if a contract or more than one reading of a constant remains, or if
     stacked rows are not what single ones are; 3 if undecided.
     """
+    report = show.dynamizing  # which needs onnx, and says so before any work
     check_output(model, output, force, form)
     wanted = read_axes(axes)
     warm_up(limits)
@@ -180,8 +182,8 @@ def dynamize(
             seconds=limits.seconds,
             force=True,
         )
-    document = partial(show.dynamizing.DYNAMIZED.text, found, head=about(result))
-    answer(form, document, lambda: show.dynamizing.report(found), to_stderr=output == "-")
+    document = partial(report.DYNAMIZED.text, found, head=about(result))
+    answer(form, document, lambda: report.report(found), to_stderr=output == "-")
     if found.is_free:
         return FINE
     return UNDECIDED if found.contract.possible is None and not found.refusal else NO
