@@ -22,7 +22,7 @@ ORDER: Final = tuple(
     lattices.records lattices.limits lattices.terms lattices.logic lattices.text lattices
     transfer.stated transfer.semantics transfer.ordinary
     transfer.stating transfer.op transfer.forms transfer.rule
-    transfer.application transfer.table transfer.elements transfer transfer.contrib transfer.families
+    transfer.application transfer.elements transfer transfer.contrib transfer.families
     solver solver.contracts solver.nearest solver.export
     absint.errors absint.diagnostics absint.engine absint.model absint.program.rules absint.program
     absint.shapes.summaries absint.shapes.timings absint.shapes.memo
