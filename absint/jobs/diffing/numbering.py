@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from absint.jobs.diffing.correspondence import Correspondence, Pair, both, form_of, plain
 from absint.jobs.diffing.witness import Side
 from absint.jobs.rewriting.folding import defined, rename_captured
-from absint.jobs.rewriting.noops import MOST_NUMBERS, Operands, dims_of, passed_on, permutation
+from absint.jobs.rewriting.noops import MOST_NUMBERS, Operands, dims_of, passed_on, permutation, quiets
 from absint.lattices.logic.relation import FALSE, TRUE
 from absint.lattices.terms.expr import Dim, Expr, Symbol, sole_atom
 from absint.lattices.terms.normal import substitute
@@ -142,6 +142,7 @@ class _Numbered:
         self.values: dict[str, int] = {}
         self.nodes: set[int] = set()
         self._forms: dict[int, tuple[str, int, Hashable]] = {}
+        self._quiet: set[int] = set()
         proto = model.model
         self._versions = model.loaded.imports()
         self._beside = str(model.folder and model.folder.resolve()) if locations(proto) else ""
@@ -219,6 +220,8 @@ class _Numbered:
         for at, name in enumerate(node.output):
             if name:
                 self._give(name, (found, at), source if at == 0 else None)
+        if plain and quiets(node, self._is_quiet):
+            self._quiet.add(self.values[node.output[0]])
 
     def _give(self, name: str, key: Hashable, source: int | tuple[str, int, Hashable] | None = None) -> None:
         """Give a value the number of one of its keys that has one, and all of them that number."""
@@ -258,7 +261,7 @@ class _Numbered:
         tensors = [value if isinstance(value, Tensor) else None for value in values]
         value = self._value(node.output[0]) if node.output else None
         output = value if isinstance(value, Tensor) else None
-        at = passed_on(Operands(node, tensors, output, self._versions[""]))
+        at = passed_on(Operands(node, tensors, output, self._versions[""]), self._is_quiet)
         if at is not None and node.input[at] in self.values:
             return self.values[node.input[at]]
         if output is None or not node.input or node.input[0] not in self.values:
@@ -273,6 +276,9 @@ class _Numbered:
             rest = tuple(self.values.get(name, _NONE) for name in others if node.op_type == "Slice")
             return (node.op_type, base, (rest, last)) if last is not None and not node.attribute else None
         return None
+
+    def _is_quiet(self, name: str) -> bool:
+        return self.values.get(name) in self._quiet
 
     def _reshaped(
         self, base: int, before: Sequence[Expr] | None, after: Sequence[Expr] | None

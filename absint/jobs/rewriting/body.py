@@ -5,25 +5,17 @@ from __future__ import annotations
 from collections import ChainMap, Counter
 from collections.abc import Collection, Hashable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
 
 from onnx import GraphProto, ModelProto, NodeProto
 
 from absint.jobs.rewriting.exact import Exact
 from absint.jobs.rewriting.folding import copied, reads
-from absint.jobs.rewriting.noops import dims_of, numbers_of
+from absint.jobs.rewriting.noops import dims_of, numbers_of, quiets
 from absint.jobs.rewriting.size_emitting import SizeEmitter
 from absint.lattices.dtype import DType
 from absint.lattices.value import Tensor
 from absint.model.protos import domain_of
 from absint.program.graph import Scope
-from absint.transfer.traits import RESHAPING
-
-_MOVING: Final = RESHAPING | {"Transpose", "Expand", "Slice"}
-"""Operators whose output has elements of the first input."""
-_ARITHMETIC: Final = frozenset(
-    {"Add", "Sub", "Mul", "Div", "Sqrt", "MatMul", "Gemm", "Conv", "LayerNormalization", "InstanceNormalization"}
-)
 
 
 @dataclass(frozen=True)
@@ -66,6 +58,8 @@ class Body:
         self.producers: dict[str, NodeProto] = {}
         self.uses = Counter(name for node in graph.node for name in reads(node))
         self.uses.update(self.outputs)
+        self.quiet: set[str] = set()
+        """Values that `quiets` tells of."""
         self.sure: set[int] = set()
         """The identities of nodes that cannot fail."""
         self.nodes: list[NodeProto] = []
@@ -108,6 +102,8 @@ class Body:
         self.nodes.append(node)
         if is_sure:
             self.sure.add(id(node))
+        if not self.setting.is_call(node) and quiets(node, self.quiet.__contains__):
+            self.quiet.add(node.output[0])
         for name in filter(None, node.output):
             self.producers[name] = node
             self._offer(name)
@@ -138,13 +134,6 @@ class Body:
         """The node of this graph that computes a value, if it cannot fail."""
         found = self.producers.get(name)
         return None if found is None or id(found) not in self.sure or self.setting.is_call(found) else found
-
-    def is_quiet(self, name: str) -> bool:
-        """Floats that arithmetic computed: no NaN among them signals, so that 1 times each of them is the same bits."""
-        node = self.producers.get(name)
-        while node is not None and node.op_type in _MOVING and not node.domain:
-            node = self.producers.get(node.input[0])
-        return node is not None and node.op_type in _ARITHMETIC and not node.domain
 
     def before(self, name: str) -> NodeProto | None:
         """The same of a node that has inputs."""

@@ -14,7 +14,7 @@ from absint.jobs.rewriting.body import Body, Setting, same_numbers
 from absint.jobs.rewriting.choosing import Choice, Needed, choose
 from absint.jobs.rewriting.emitting import NotWrittenError
 from absint.jobs.rewriting.folding import INITIALISERS_ALONE, copied, prune, reads, remove, rename, rename_captured
-from absint.jobs.rewriting.noops import beside_neutral, numbers_of, passed_on
+from absint.jobs.rewriting.noops import numbers_of, passed_on
 from absint.jobs.rewriting.pairs import is_undone, join, pair
 from absint.jobs.rewriting.targets import Sized, is_broadcast, options
 from absint.lattices.value import Tensor
@@ -131,11 +131,8 @@ class Walk:
     def _is_passed_on(self, operands: Sized) -> bool:
         """The node gives back what it takes, and whoever reads it reads that."""
         node = operands.node
-        at = passed_on(operands) if "noops" in self._passes else None
-        if at is None and "noops" in self._passes and node.op_type in ("Mul", "Div") and not node.domain:
-            at = beside_neutral(operands)
-            at = at if at is not None and self._body.is_quiet(node.input[at]) else None
-        return at is not None and self._body.stands_for(operands.node, operands.node.input[at])
+        at = passed_on(operands, self._body.quiet.__contains__) if "noops" in self._passes else None
+        return at is not None and self._body.stands_for(node, node.input[at])
 
     def _is_shared(self, node: NodeProto) -> bool:
         """An earlier node computes the same from the same, and fails where this one does."""

@@ -17,6 +17,7 @@ from absint.lattices.terms.expr import Expr, const
 from absint.lattices.terms.normal import Real
 from absint.lattices.value import Tensor, Value
 from absint.model.protos import NodeMessage, domain_of
+from absint.transfer.traits import RESHAPING
 
 MOST_NUMBERS: Final = 64
 """Most elements of a tensor that counts as small."""
@@ -60,12 +61,22 @@ class Operands:
         return numbers_of(self.values[at]) if at < len(self.values) else None
 
 
-def passed_on(operands: Operands) -> int | None:
-    """The number of the operand that a node gives back as it is, wherever it runs."""
-    test = _NOOPS.get(operands.node.op_type)
-    if test is None or domain_of(operands.node.domain) or not operands.values or not operands.node.output[0]:
+def passed_on(operands: Operands, is_quiet: Callable[[str], bool]) -> int | None:
+    """The number of the operand that a node gives back as it is, wherever it runs. `is_quiet` knows names: see
+    `quiets`.
+    """
+    node = operands.node
+    test = _NOOPS.get(node.op_type)
+    if test is None or domain_of(node.domain) or not operands.values or not node.output[0]:
         return None
-    return test(operands)
+    at = beside_neutral(operands) if node.op_type in _FACTORS else None
+    return at if at is not None and is_quiet(node.input[at]) else test(operands)
+
+
+def quiets(node: NodeMessage, is_quiet: Callable[[str], bool]) -> bool:
+    """It gives floats that arithmetic computed: no NaN among them signals, so that 1 times each is the same bits."""
+    moves = node.op_type in _MOVING and bool(node.input) and is_quiet(node.input[0])
+    return (moves or node.op_type in _ARITHMETIC) and not domain_of(node.domain)
 
 
 def _is_same(operands: Operands, at: int = 0) -> bool:
@@ -157,7 +168,7 @@ def _neutral(operands: Operands) -> int | None:
     value = None if at is None else operands.values[at]
     if value is None or value.dtype.is_integer or value.dtype is DType.BOOL:
         return at
-    return at if operands.node.op_type in ("Mul", "Div") and _are_known(value) else None
+    return at if operands.node.op_type in _FACTORS and _are_known(value) else None
 
 
 def beside_neutral(operands: Operands) -> int | None:
@@ -196,6 +207,12 @@ _NOOPS: Final[Mapping[str, Callable[[Operands], int | None]]] = {
     **dict.fromkeys(("Ceil", "Floor", "Round"), _rounded),
     **dict.fromkeys(("Add", "Sub", "Mul", "Div", "And", "Or"), _neutral),
 }
+_MOVING: Final = RESHAPING | {"Transpose", "Expand", "Slice"}
+"""Operators whose output has elements of the first input."""
+_ARITHMETIC: Final = frozenset(
+    {"Add", "Sub", "Mul", "Div", "Sqrt", "MatMul", "Gemm", "Conv", "LayerNormalization", "InstanceNormalization"}
+)
+_FACTORS: Final = frozenset({"Mul", "Div"})
 _ZEROS: Final[frozenset[Element]] = frozenset((const(0), Real.constant(0)))
 _ONES: Final[frozenset[Element]] = frozenset((const(1), Real.constant(1)))
 _NEUTRAL: Final[Mapping[str, tuple[bool, frozenset[Element]]]] = {

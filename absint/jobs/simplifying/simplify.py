@@ -185,7 +185,7 @@ class _Job:
             return best, [f"what more rounds of passes change: {_OVER}"] if best.passed.is_cut else []
         every = changed(self._original, best.model)
         best, free = _Copy(self._original), set[str]()
-        pending, undone = [list(every)], list[str]()
+        pending, undone = [list(every)] if every else [], list[str]()
         is_first = True
         while pending:
             part = pending.pop()

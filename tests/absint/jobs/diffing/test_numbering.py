@@ -13,7 +13,7 @@ import absint
 from tests.absint.jobs.diffing.models import model
 
 HEAD = """(float[N, M] x, float[1] s) => (int64[] y)
-    <int64[1] nil = {0}, int64[1] one = {1}, int64[1] flat = {-1}, bool yes = {1}> {"""
+    <int64[1] nil = {0}, int64[1] one = {1}, int64[1] flat = {-1}, bool yes = {1}, float[1] unit = {1}> {"""
 FOUND = "f = NonZero(%s)  y = Transpose(f) }"
 PLAIN = HEAD + FOUND % "x"
 
@@ -49,6 +49,10 @@ SAME = {
         HEAD + f"m = Size(x)  c = Cast<to=9>(m)  a = If(c) {branches('p = Relu(x)')}" + FOUND % "a",
         HEAD + f"m = Size(x)  c = Cast<to=9>(m)  z = Identity(x)  a = If(c) {branches('p = Relu(z)')}" + FOUND % "a",
     ),
+    "a factor of 1 behind arithmetic": (
+        HEAD + "a = Sqrt(x)  t = Transpose(a)" + FOUND % "t",
+        HEAD + "a = Sqrt(x)  t = Transpose(a)  b = Mul(unit, t)  c = Div(b, unit)" + FOUND % "c",
+    ),
     "the same found twice": (
         HEAD + "f = NonZero(x)  g = NonZero(x)  h = Concat<axis=1>(f, g)  y = Transpose(h) }",
         HEAD + "f = NonZero(x)  h = Concat<axis=1>(f, f)  y = Transpose(h) }",
@@ -57,6 +61,7 @@ SAME = {
 
 NOT_COMPARABLE = {
     "another value": (PLAIN, HEAD + "r = Neg(x)" + FOUND % "r"),
+    "a factor of 1 that makes signalling NaNs quiet": (PLAIN, HEAD + "r = Mul(x, unit)" + FOUND % "r"),
     "another part": (
         HEAD + "e = Slice(x, nil, one)" + FOUND % "e",
         HEAD + "n = Shape<end=1>(x)  m = Sub(n, one)  e = Slice(x, m, n)" + FOUND % "e",

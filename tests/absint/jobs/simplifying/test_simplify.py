@@ -15,7 +15,7 @@ from absint.errors import UsageError
 from absint.jobs.rewriting.rounds import PASSES
 from absint.jobs.simplifying.running import compared
 from absint.program.sorting import sort_graph
-from tests.absint.jobs.simplifying.simplified import HEAD, constant, operators, simplified
+from tests.absint.jobs.simplifying.simplified import HEAD, analyzed, constant, operators, simplified
 
 HEADS = """(float[B, S, 8] x) => (float[a, b, 2, 4] y)
     <int64 zero = {0}, int64 one = {1}, int64[1] first = {0}, int64[2] rest = {2, 4}> {
@@ -180,6 +180,15 @@ def test_what_is_not_proved_is_undone(monkeypatch: pytest.MonkeyPatch) -> None:
     found = absint.analyze(model).simplify()
     assert operators(found.model) == ["Reshape", "Relu"]
     assert found.undone == ["Reshape that gives pairs: legal sizes widen (N % 2 == 0)"]
+
+
+def test_a_model_in_which_nodes_stay_and_the_rest_is_not_proved_stays() -> None:
+    """Its initialisers would go. Its ReduceMax does not load, so that nothing is proved of it."""
+    result = analyzed("""(float[N, M] x) => (int64[] y) <int64[1] last = {-1}, int64[1] other = {1}> {
+        a = ReduceMax<keepdims=0, axes=[1]>(x)  b = Unsqueeze(a, last)  c = Sub(x, b)  y = NonZero(c) }""")
+    found = result.simplify(seconds=5)
+    assert found.undone == []
+    assert found.model == result.model
 
 
 def test_external_data_stay_where_they_are(tmp_path: Path) -> None:
