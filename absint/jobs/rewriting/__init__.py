@@ -11,4 +11,5 @@ noops          nodes that give back what they take
 choosing       ways to compute the same sizes, chosen so that few nodes are left
 targets        constants that do the same as a size in a target; size_emitting: the fewest nodes that compute sizes
 emitting       nodes that compute expressions
+numbered       the values of a model numbered by what computes them, by which a comparison finds equal ones
 """

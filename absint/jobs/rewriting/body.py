@@ -15,6 +15,7 @@ from absint.jobs.rewriting.size_emitting import SizeEmitter
 from absint.lattices.dtype import DType
 from absint.lattices.value import Tensor
 from absint.model.protos import domain_of
+from absint.model.weights import Array
 from absint.program.graph import Scope
 
 
@@ -129,6 +130,12 @@ class Body:
     def value(self, name: str) -> Tensor | None:
         """What is known of a value here."""
         return self._here.tensor(self.scope.find(name)) if name else None
+
+    def constant(self, array: Array) -> str:
+        """The name of a constant, of which the emitter makes one."""
+        name = self.emitter.constant(array)
+        self.constants[name] = name
+        return name
 
     def sure_producer(self, name: str) -> NodeProto | None:
         """The node of this graph that computes a value, if it cannot fail."""

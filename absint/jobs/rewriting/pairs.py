@@ -5,8 +5,8 @@ The first node of a pair cannot fail, so that nothing is missed where it goes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Final, Protocol
 
 import numpy as np
 from onnx import NodeProto
@@ -19,38 +19,61 @@ from absint.lattices.logic.facts import NO_FACTS
 from absint.lattices.logic.relation import YES, eq, ge
 from absint.lattices.terms.expr import Dim, Expr, const, mul
 from absint.lattices.value import Tensor
+from absint.model.weights import Array
 from absint.transfer.traits import RESHAPING
 
 _AXES_AS_INPUT: Final = 13
 """The version of Squeeze and Unsqueeze that take their axes as an input."""
 
 
+class Values(Protocol):
+    """Values by name, and the nodes that give them."""
+
+    @property
+    def producers(self) -> Mapping[str, NodeProto]: ...
+
+    def sure_producer(self, name: str) -> NodeProto | None: ...
+
+    def before(self, name: str) -> NodeProto | None: ...
+
+    def value(self, name: str) -> Tensor | None: ...
+
+    def constant(self, array: Array) -> str: ...
+
+
 def is_undone(body: Body, node: NodeProto, output: Tensor) -> bool:
-    """The node undoes what the one before it does, and another value stands for what it gives."""
+    """The node undoes what the one before it does, and other values stand for what it gives."""
+    found = given_back(body, node, output)
+    if not found or (len(found) > 1 and not body.outputs.isdisjoint(node.output)):
+        return False
+    return all(body.stands_for(node, source, at) for at, source in enumerate(found) if node.output[at])
+
+
+def given_back(body: Values, node: NodeProto, output: Tensor) -> Sequence[str]:
+    """The values that the outputs of a node are, which undoes what the one before it does; none if it does not."""
     before = body.before(node.input[0]) if node.input else None
     if before is None or node.domain or before.domain:
-        return False
+        return ()
     both = before.op_type, node.op_type
-    if both == ("Split", "Concat"):
-        return _is_joined_again(body, before, node, output) and body.stands_for(node, before.input[0])
     if both == ("Concat", "Split"):
-        return _is_split_again(body, before, node)
+        return before.input if _is_split_again(body, before, node) else ()
     if node.op_type == "SequenceAt":
         each, at = _elements(body, node.input[0]), _place(body, node)
-        is_there = each is not None and at is not None and -len(each) <= at < len(each)
-        return is_there and each is not None and body.stands_for(node, each[at or 0])
-    if both == ("SplitToSequence", "ConcatFromSequence"):
-        return _is_joined_sequence(body, before, node, output) and body.stands_for(node, before.input[0])
+        return [each[at]] if each is not None and at is not None and -len(each) <= at < len(each) else ()
     first, between = body.value(before.input[0]), body.value(node.input[0])
     dims = dims_of(first)
-    if node.op_type in RESHAPING and before.op_type in RESHAPING:
+    if both == ("Split", "Concat"):
+        done = _is_joined_again(body, before, node, output)
+    elif both == ("SplitToSequence", "ConcatFromSequence"):
+        done = _is_joined_sequence(body, before, node, output)
+    elif node.op_type in RESHAPING and before.op_type in RESHAPING:
         done = dims is not None and dims == dims_of(output)
     elif node.op_type == before.op_type == "Transpose" and dims is not None:
         turned = [permutation(before, len(dims))[axis] for axis in permutation(node, len(dims))]
         done = turned == list(range(len(dims)))
     else:
         done = node.op_type == before.op_type == "Cast" and there_and_back(first, between, output)
-    return done and body.stands_for(node, before.input[0])
+    return before.input[:1] if done else ()
 
 
 def _integer(node: NodeProto, name: str, default: int | None) -> int | None:
@@ -63,7 +86,7 @@ def _axis(node: NodeProto, rank: int, default: int | None) -> int | None:
     return None if given is None or not -rank <= given < rank else given % rank
 
 
-def _is_joined_again(body: Body, split: NodeProto, concat: NodeProto, output: Tensor) -> bool:
+def _is_joined_again(body: Values, split: NodeProto, concat: NodeProto, output: Tensor) -> bool:
     """All parts of a Split in their order, along its axis."""
     rank = output.shape.rank
     if rank is None or list(split.output) != list(concat.input):
@@ -72,7 +95,7 @@ def _is_joined_again(body: Body, split: NodeProto, concat: NodeProto, output: Te
     return dims is not None and dims == dims_of(output) and _axis(split, rank, 0) == _axis(concat, rank, None)
 
 
-def _is_joined_sequence(body: Body, split: NodeProto, concat: NodeProto, output: Tensor) -> bool:
+def _is_joined_sequence(body: Values, split: NodeProto, concat: NodeProto, output: Tensor) -> bool:
     """All parts of a SplitToSequence, along its axis."""
     dims, rank = dims_of(body.value(split.input[0])), output.shape.rank
     if rank is None or dims is None or dims != dims_of(output):
@@ -81,7 +104,7 @@ def _is_joined_sequence(body: Body, split: NodeProto, concat: NodeProto, output:
     return is_kept is not is_stacked and _axis(split, rank, 0) == _axis(concat, rank, None)
 
 
-def _elements(body: Body, sequence: str) -> list[str] | None:
+def _elements(body: Values, sequence: str) -> list[str] | None:
     """The elements of a sequence that nodes which cannot fail make of tensors; None for another one."""
     inserted: list[tuple[str, int | None]] = []
     while (made := body.sure_producer(sequence)) is not None and made.op_type == "SequenceInsert" and not made.domain:
@@ -98,26 +121,19 @@ def _elements(body: Body, sequence: str) -> list[str] | None:
     return found
 
 
-def _place(body: Body, node: NodeProto, at: int = 1) -> int | None:
+def _place(body: Values, node: NodeProto, at: int = 1) -> int | None:
     """The place in a sequence that an operand is, if it is a constant."""
     numbers = numbers_of(body.value(node.input[at]))
     return numbers[0].const if numbers else None
 
 
-def _is_split_again(body: Body, concat: NodeProto, split: NodeProto) -> bool:
+def _is_split_again(body: Values, concat: NodeProto, split: NodeProto) -> bool:
     """The parts of the Split are those of the Concat."""
     wanted = [dims_of(body.value(name)) for name in concat.input]
-    if None in wanted or len(wanted) != len(split.output) or not body.outputs.isdisjoint(split.output):
+    if None in wanted or wanted != [dims_of(body.value(name)) for name in split.output]:
         return False
     rank = len(wanted[0] or ())
-    if wanted != [dims_of(body.value(name)) for name in split.output]:
-        return False
-    if not rank or _axis(concat, rank, None) != _axis(split, rank, 0):
-        return False
-    for at, name in enumerate(split.output):
-        if name:
-            body.stands_for(split, concat.input[at], at)
-    return True
+    return rank > 0 and _axis(concat, rank, None) == _axis(split, rank, 0)
 
 
 def pair(body: Body, node: NodeProto, output: Tensor) -> None:
@@ -133,17 +149,24 @@ def pair(body: Body, node: NodeProto, output: Tensor) -> None:
         node.input[0] = before.input[0]
         del node.attribute[:]
         node.attribute.append(make_attribute("perm", turned))
-    elif node.op_type in RESHAPING and (_is_turned(body, node, output) or (is_single and _keeps(body, node, output))):
+    elif does_both(body, node, output, is_single=is_single):
         pass
     elif node.op_type in RESHAPING:
         is_pair = before is not None and is_single and before.op_type in RESHAPING
         source = before.input[0] if before is not None and is_pair else node.input[0]
         _reshape(body, node, source, output, is_pair)
-    elif before is not None and (before.op_type, node.op_type) == ("SplitToSequence", "SequenceAt"):
-        _take_part(body, before, node)
 
 
-def _keeps(body: Body, node: NodeProto, output: Tensor) -> bool:
+def does_both(body: Values, node: NodeProto, output: Tensor, *, is_single: bool) -> bool:
+    """Let the node do the work of nodes before it, by another operator; `is_single` if nobody else reads the one."""
+    if node.op_type in RESHAPING:
+        return _is_turned(body, node, output) or (is_single and _keeps(body, node, output))
+    before = body.before(node.input[0])
+    is_part = before is not None and (before.op_type, node.op_type) == ("SplitToSequence", "SequenceAt")
+    return before is not None and is_part and _is_part(body, before, node, output)
+
+
+def _keeps(body: Values, node: NodeProto, output: Tensor) -> bool:
     """A reduction that drops its axes, which the node brings back: it keeps them as 1."""
     before = body.before(node.input[0])
     if before is None or before.domain or not before.op_type.startswith("Reduce") or _integer(before, "keepdims", 1):
@@ -163,7 +186,7 @@ def _keeps(body: Body, node: NodeProto, output: Tensor) -> bool:
     return True
 
 
-def _is_turned(body: Body, node: NodeProto, output: Tensor) -> bool:
+def _is_turned(body: Values, node: NodeProto, output: Tensor) -> bool:
     """A Transpose of axes that a node before it merged, parted again: it is the Transpose of all of them."""
     turn = body.before(node.input[0])
     merge = body.producers.get(turn.input[0]) if turn is not None and turn.op_type == "Transpose" else None
@@ -198,7 +221,7 @@ def _merged(whole: Sequence[Expr], merged: Sequence[Expr]) -> list[list[int]] | 
     return found if at == len(whole) else None
 
 
-def join(body: Body, node: NodeProto) -> None:
+def join(body: Values, node: NodeProto) -> None:
     """Join the elements of a sequence without the sequence: Concat fails where ConcatFromSequence does.
 
     And choose between two tensors without negating first.
@@ -215,38 +238,41 @@ def join(body: Body, node: NodeProto) -> None:
         node.attribute.extend(attributes)
 
 
-def _take_part(body: Body, split: NodeProto, node: NodeProto) -> None:
+def _is_part(body: Values, split: NodeProto, node: NodeProto, output: Tensor) -> bool:
     """One part of a tensor that is split into parts of known sizes, without the others."""
     dims, at = dims_of(body.value(split.input[0])), _place(body, node)
     axis = _axis(split, len(dims or ()), 0)
     if dims is None or axis is None or at is None:
-        return
+        return False
     is_sized = len(split.input) > 1 and bool(split.input[1])
     value = body.value(split.input[1]) if is_sized else None
     numbers = [number.const for number in numbers_of(value) or ()] if is_sized else [1]
+    is_dropped = not is_sized and not _integer(split, "keepdims", 1)
     if None in numbers or not numbers or (is_sized and (value is None or value.shape.rank is None)):
-        return
+        return False
+    if output.shape.rank != len(dims) - is_dropped:
+        return False
     sizes, length = [number or 0 for number in numbers], dims[axis].const
     if value is None or value.shape.rank == 0:
         count = None if length is None else -(-length // sizes[0])
         if at < 0 and count is None:
-            return
+            return False
         at += (count or 0) if at < 0 else 0
         start, end = at * sizes[0], (at + 1) * sizes[0]
     else:
         at %= len(sizes)
         start, end = sum(sizes[:at]), sum(sizes[: at + 1])
     data = split.input[0]
-    if not is_sized and not _integer(split, "keepdims", 1):
-        found = NodeProto(op_type="Gather", input=[data, body.emitter.constant(np.array(at, np.int64))])
+    if is_dropped:
+        found = NodeProto(op_type="Gather", input=[data, body.constant(np.array(at, np.int64))])
         found.attribute.append(make_attribute("axis", axis))
     else:
-        ends = [body.emitter.constant(np.array([number], np.int64)) for number in (start, end, axis)]
+        ends = [body.constant(np.array([number], np.int64)) for number in (start, end, axis)]
         found = NodeProto(op_type="Slice", input=[data, *ends])
-        body.constants.update({name: name for name in ends})
     found.name = node.name
     found.output.extend(node.output)
     node.CopyFrom(found)
+    return True
 
 
 def _reshape(body: Body, node: NodeProto, source: str, output: Tensor, is_pair: bool) -> None:
@@ -287,9 +313,8 @@ def _target(body: Body, before: Sequence[object], after: Sequence[object]) -> li
 
 def _become(body: Body, node: NodeProto, operator: str, source: str, numbers: Sequence[int]) -> None:
     by_input = operator == "Reshape" or body.setting.opset >= _AXES_AS_INPUT
-    given = [body.emitter.constant(np.array(numbers, np.int64))] if by_input else []
+    given = [body.constant(np.array(numbers, np.int64))] if by_input else []
     copy = NodeProto(op_type=operator, name=node.name, input=[source, *given], output=node.output)
     if not by_input:
         copy.attribute.append(make_attribute("axes", list(numbers)))
-    body.constants.update({name: name for name in given})
     node.CopyFrom(copy)

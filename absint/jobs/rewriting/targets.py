@@ -44,7 +44,7 @@ def options(operands: Sized, at: int) -> Options | None:
     return plain if more is None or operands.node.domain not in ("", "ai.onnx") else more(operands, plain)
 
 
-def is_broadcast(operands: Sized, at: int) -> bool:
+def is_broadcast(operands: Operands, at: int) -> bool:
     """The operand is one number, of which the node makes the same whether it is a scalar or a vector."""
     value = operands.values[at]
     if operands.node.op_type not in _BROADCASTING or operands.node.domain not in ("", "ai.onnx") or value is None:
@@ -138,16 +138,18 @@ def _expand(operands: Sized, plain: Options) -> Options:
 def _resize(operands: Sized, plain: Options) -> Options:
     """Sizes of the last axes are enough, as an attribute can say, if those of the others stay. (A region has all.)"""
     before = dims_of(operands.values[0])
-    named = {attribute.name for attribute in operands.node.attribute}
-    if (
-        before is None
-        or operands.opset < _TAKES_AXES
-        or operands.node.input[1]
-        or not named.isdisjoint(("axes", "keep_aspect_ratio_policy"))
-    ):
+    has_axes = any(attribute.name == "axes" for attribute in operands.node.attribute)
+    if before is None or has_axes or not takes_sizes_of_axes(operands):
         return plain
     stays = [number is before[axis] for axis, (number,) in enumerate(plain)]
     return plain[stays.index(False) :] if False in stays else plain
+
+
+def takes_sizes_of_axes(operands: Operands) -> bool:
+    """A Resize to sizes, for which it makes no difference whether axes that stay have one too."""
+    node = operands.node
+    is_stretched = all(attribute.name != "keep_aspect_ratio_policy" for attribute in node.attribute)
+    return operands.opset >= _TAKES_AXES and len(node.input) > 3 and not node.input[1] and is_stretched
 
 
 def _ends(operands: Sized, plain: Options) -> Options:

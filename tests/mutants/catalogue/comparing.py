@@ -53,7 +53,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "random-numbers-are-drawn-once",
         "an operator that draws random numbers gives the same in both models",
-        "absint.jobs.diffing.numbering",
+        "absint.jobs.rewriting.numbered",
         "or (self._of_values and self._may_vary(node))",
         "or False",
         verdict(RANDOM, RANDOM),

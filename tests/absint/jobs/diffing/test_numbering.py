@@ -62,6 +62,51 @@ SAME = {
 NOT_COMPARABLE = {
     "another value": (PLAIN, HEAD + "r = Neg(x)" + FOUND % "r"),
     "a factor of 1 that makes signalling NaNs quiet": (PLAIN, HEAD + "r = Mul(x, unit)" + FOUND % "r"),
+    "parts of a Split in another order": (
+        "(float[N, 6] x) => (int64[] y) { p, q = Split<axis=1, num_outputs=2>(x)  v = Concat<axis=1>(p, q)"
+        + FOUND % "v",
+        "(float[N, 6] x) => (int64[] y) { p, q = Split<axis=1, num_outputs=2>(x)  v = Concat<axis=1>(q, p)"
+        + FOUND % "v",
+    ),
+    "parts of other sizes than those that were joined": (
+        "(float[2] x, float[4] w) => (int64[] y) { v = Relu(x)" + FOUND % "v",
+        "(float[2] x, float[4] w) => (int64[] y) { c = Concat<axis=0>(x, w)  p, q = Split<axis=0, num_outputs=2>(c)"
+        "  v = Relu(p)" + FOUND % "v",
+    ),
+    "the other of two": tuple(
+        f"(bool[N] c, float[N] a, float[N] b) => (int64[] y) {{ n = {c}  v = Where(n, a, b)  y = NonZero(v) }}"
+        for c in ("Not(c)", "Identity(c)")
+    ),
+    "a Cast that rounds": (
+        "(int64[N] x) => (int64[] y) { f = Relu(x)  y = NonZero(f) }",
+        "(int64[N] x) => (int64[] y) { r = Relu(x)  s = Cast<to=1>(r)  f = Cast<to=7>(s)  y = NonZero(f) }",
+    ),
+    "a reduction of another axis": tuple(
+        f"""(float[3, 3] x) => (int64[] y) <int64[1] one = {{1}}, int64[1] axis = {{{axis}}}> {{
+            r = ReduceSum<keepdims=0>(x, axis)  u = Unsqueeze(r, one)  f = Sub(x, u)  y = NonZero(f) }}"""
+        for axis in (0, 1)
+    ),
+    "merged axes that are parted in another way": tuple(
+        f"""(float[B, 2, 4, 8] x) => (int64[] y) <int64[3] to = {{0, 8, 8}}, int64[4] back = {{0, 8, {back}}}> {{
+            m = Reshape(x, to)  t = Transpose<perm=[0, 2, 1]>(m)  v = Reshape(t, back)  w = Reshape(v, to)
+            f = Transpose<perm=[0, {perm}]>({read})  y = NonZero(f) }}"""
+        for back, perm, read in (("2, 4", "2, 3, 1", "v"), ("4, 2", "2, 3, 1", "v"))
+    ),
+    "a part of a sequence": tuple(
+        f"""(float[N, 7] x) => (int64[] y) <int64[3] parts = {{3, 0, 4}}, int64 at = {{{at}}}> {{
+            s = SplitToSequence<axis=1>(x, parts)  p = SequenceAt(s, at)  y = NonZero(p) }}"""
+        for at in (0, 2)
+    ),
+    "an element of a sequence": tuple(
+        f"""(float[N] x, float[N] w) => (int64[] y) <int64 at = {{{at}}}> {{
+            s = SequenceConstruct(x, w)  p = SequenceAt(s, at)  y = NonZero(p) }}"""
+        for at in (0, 1)
+    ),
+    "a sequence in another order": tuple(
+        f"""(float[N] x, float[M] w) => (int64[] y) <int64 at = {{{at}}}> {{ k = SequenceConstruct(x)
+            s = SequenceInsert(k, w, at)  p = ConcatFromSequence<axis=0>(s)  y = NonZero(p) }}"""
+        for at in (0, 1)
+    ),
     "another part": (
         HEAD + "e = Slice(x, nil, one)" + FOUND % "e",
         HEAD + "n = Shape<end=1>(x)  m = Sub(n, one)  e = Slice(x, m, n)" + FOUND % "e",
@@ -111,6 +156,19 @@ def test_another_value_may_have_others(name: str) -> None:
     first, second = map(model, NOT_COMPARABLE[name])
     assert absint.diff(first, second, evidence="none").outputs.items[0].status == "not comparable"
     assert absint.diff(second, first, evidence="none").outputs.items[0].status == "not comparable"
+
+
+def test_names_are_no_numbers() -> None:
+    """The parts have the names that the numbers of the inputs are, and other sizes."""
+    first = model("(float[2] x, float[4] w) => (int64[] y) { v = Relu(w)" + FOUND % "v")
+    second = model(
+        """(float[2] x, float[4] w) => (int64[] y) <int64[2] parts = {4, 2}> {
+        c = Concat<axis=0>(x, w)  p, q = Split<axis=0>(c, parts)  v = Relu(q)"""
+        + FOUND % "v"
+    )
+    second.graph.node[1].output[:] = "0", "1"
+    second.graph.node[2].input[:] = ["1"]
+    assert absint.diff(first, second, evidence="none").outputs.items[0].status == "not comparable"
 
 
 def test_versions_of_an_operator_are_told_apart_under_either_name_of_its_domain() -> None:

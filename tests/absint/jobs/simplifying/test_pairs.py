@@ -132,6 +132,43 @@ def test_a_sequence_that_grows_at_a_place_from_data_stays() -> None:
     assert operators(copy) == ["SequenceConstruct", "SequenceInsert", "ConcatFromSequence", "Relu"]
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("p, q = Split<axis=1>(x, parts)  z = Concat<axis=-1>(p, q)", []),
+        ("c = Concat<axis=0>(x, w)  z, q = Split<axis=0>(c, both)", []),
+        ("t = Transpose(x)  u = Transpose(t)  c = Cast<to=11>(u)  i = Cast<to=6>(u)  z = Abs(u)", ["Abs"]),
+        (
+            "i = ArgMax(x)  c = Cast<to=6>(i)  d = Cast<to=7>(c)  e = Cast<to=6>(d)  z = Abs(e)",
+            ["ArgMax", "Cast", "Abs"],
+        ),
+        ("l = Less(x, one)  n = Not(l)  z = Where(n, x, one)", ["Less", "Where"]),
+        ("r = ReduceSum<keepdims=0>(x, first)  u = Unsqueeze(r, first)  z = Sub(x, u)", ["ReduceSum", "Sub"]),
+        (
+            "m = Reshape(v, six)  t = Transpose<perm=[0, 2, 1]>(m)  p = Reshape(t, apart)  z = Relu(p)",
+            ["Transpose", "Relu"],
+        ),
+        ("s = SequenceConstruct(x, w)  z = SequenceAt(s, nil)", []),
+        ("s = SequenceConstruct(x, w)  z = ConcatFromSequence<axis=0>(s)", ["Concat"]),
+        ("s = SplitToSequence<axis=1>(x, parts)  z = SequenceAt(s, nil)", ["Slice"]),
+        ("s = SplitToSequence<axis=1, keepdims=0>(x)  z = SequenceAt(s, nil)", ["Gather"]),
+        ("s = SplitToSequence<axis=1>(x, two)  z = ConcatFromSequence<axis=1>(s)", []),
+        ("k = Add(two, two)  d = ArgMax(x)  z = Sub(d, k)", ["ArgMax", "Sub"]),
+    ],
+)
+def test_the_proof_knows_of_pairs_before_sizes_that_data_decide(text: str, expected: list[str]) -> None:
+    _, copy = simplified(
+        """(float[N, 6] x, float[3, 6] w, float[N, 2, 3, 4] v) => (int64[] y) <int64 nil = {0}, int64 two = {2},
+        float one = {1}, int64[1] first = {1}, int64[2] parts = {2, 4}, int64[3] six = {0, 6, 4},
+        int64[4] apart = {0, 4, 2, 3}> { n0 = Shape<end=1>(x)  n1 = Shape<end=1>(w)  both = Concat<axis=0>(n0, n1) """
+        + text
+        + "  y = NonZero(z) }"
+    )
+    found = operators(copy)
+    assert found[-1] == "NonZero"
+    assert not expected or found[:-1] == expected
+
+
 def test_a_concat_fails_where_that_of_a_sequence_does() -> None:
     result = analyzed("""(float[N, 3] x, float[M, 3] w) => (float[a, b] y) {
         s = SequenceConstruct(x, w)  p = ConcatFromSequence<axis=1>(s)  y = Relu(p) }""")
