@@ -67,11 +67,16 @@ class Numbers:
 
     def mine(self, dim: Dim) -> Dim:
         """A dim of the first model; equal sizes that data decide have one symbol in it."""
-        return over_first(plain(self._first, dim), self._first, lambda: self.shared)[0]
+        return self._settled(plain(self._first, dim))
 
     def _theirs(self, dim: Dim) -> Dim:
         """A dim of the second model, in symbols of the first as far as it has them."""
-        return over_first(self._over.dim(dim), self._first, lambda: self.shared)[0]
+        return self._settled(self._over.dim(dim))
+
+    def _settled(self, dim: Dim) -> Dim:
+        """A dim under what the first model requires, which both meet where both run."""
+        settled = plain(self._first, self._first.last.analysis.facts.simplify(dim))
+        return over_first(settled, self._first, lambda: self.shared)[0]
 
     def _meet(self, found: dict[int, Value], is_first: bool, number: int, value: Value) -> None:
         """Sizes and elements of a value are those of the first one with its number, which is of the first model."""

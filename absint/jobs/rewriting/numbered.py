@@ -132,10 +132,10 @@ class Numbered:
             for name, number in zip(node.output, branches[0], strict=True):
                 self._give(name, ("same", number), number)
             return
-        output = self._common(self._value(node.output[0])) if node.output else None
+        output = self._common(self._value(node.output[0])) if self._of_values and node.output else None
         made = self._named(node)
         sources: list[_Source] = []
-        if self._of_values and plain and node.input and output is not None:
+        if plain and node.input and output is not None:
             back = given_back(self, made, output)
             sources += map(int, back if {"", _UNKNOWN}.isdisjoint(back) else ())
             join(self, made)
@@ -147,7 +147,7 @@ class Numbered:
         for at, (name, source) in enumerate(zip_longest(node.output, sources)):
             if name:
                 self._give(name, (found, at), source)
-        if plain:
+        if self._of_values and plain:
             made.output[:] = [str(self.values[name]) if name else "" for name in node.output]
             self.producers.update({name: made for name in made.output if name not in self.producers})
             self._quiet.update(made.output[:1] if quiets(made, self._quiet.__contains__) else ())
@@ -215,7 +215,9 @@ class Numbered:
     def _name(self, name: str, number: int) -> None:
         self.values[name], value = number, self._value(name)
         self._meet(number, value)
-        if dims_of(self.value(str(number))) is None and (common := self._common(value)) is not None:
+        if not self._of_values or dims_of(self.value(str(number))) is not None:
+            return
+        if (common := self._common(value)) is not None:
             self._known[str(number)] = common
 
     def _common(self, value: Value) -> Tensor | None:

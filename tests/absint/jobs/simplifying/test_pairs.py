@@ -169,6 +169,14 @@ def test_the_proof_knows_of_pairs_before_sizes_that_data_decide(text: str, expec
     assert not expected or found[:-1] == expected
 
 
+def test_the_proof_knows_sizes_that_a_later_node_requires() -> None:
+    """Of the input the analysis says N, and of what is behind it 6."""
+    _, copy = simplified("""(float[N, 6] x) => (int64[] y) <int64[2] parts = {4, 2}> {
+        c = Concat<axis=1>(x, x)  p, q = Split<axis=1, num_outputs=2>(c)
+        r, s = Split<axis=0>(q, parts)  y = NonZero(s) }""")
+    assert operators(copy) == ["Split", "NonZero"]
+
+
 def test_a_concat_fails_where_that_of_a_sequence_does() -> None:
     result = analyzed("""(float[N, 3] x, float[M, 3] w) => (float[a, b] y) {
         s = SequenceConstruct(x, w)  p = ConcatFromSequence<axis=1>(s)  y = Relu(p) }""")
