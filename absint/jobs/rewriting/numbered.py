@@ -8,6 +8,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Final
 
 from onnx import NodeProto
+from onnx.numpy_helper import from_array
 
 from absint.jobs.rewriting.folding import defined, rename_captured
 from absint.jobs.rewriting.noops import MOST_NUMBERS, Operands, dims_of, passed_on, permutation, quiets
@@ -20,7 +21,7 @@ from absint.lattices.terms.expr import Dim, Expr, const
 from absint.lattices.value import BOTTOM, TOP, Tensor, Value
 from absint.model.protos import GraphMessage, NodeMessage, bodies, domain_of, graphs, graphs_in
 from absint.model.schemas import since
-from absint.model.weights import Array
+from absint.model.weights import Array, array_of
 from absint.model.wire import kinds
 from absint.model.wire.fields import content_of
 from absint.model.writing import locations
@@ -135,7 +136,9 @@ class Numbered:
         output = self._common(self._value(node.output[0])) if self._of_values and node.output else None
         made = self._named(node)
         sources: list[_Source] = []
+        constant = None
         if plain and node.input and output is not None:
+            constant = self._floats(made, output)
             back = given_back(self, made, output)
             sources += map(int, back if {"", _UNKNOWN}.isdisjoint(back) else ())
             join(self, made)
@@ -146,7 +149,7 @@ class Numbered:
         self.nodes.add(found)
         for at, (name, source) in enumerate(zip_longest(node.output, sources)):
             if name:
-                self._give(name, (found, at), source)
+                self._give(name, (found, at), source, None if at else constant)
         if self._of_values and plain:
             made.output[:] = [str(self.values[name]) if name else "" for name in node.output]
             self.producers.update({name: made for name in made.output if name not in self.producers})
@@ -199,9 +202,17 @@ class Numbered:
         elements = tuple(const(int(number)) for number in array.flat)
         return str(self._number(("elements", DType.INT64, array.shape, elements)))
 
-    def _give(self, name: str, key: Hashable, source: int | tuple[str, int, Hashable] | None = None) -> None:
+    def _floats(self, node: NodeProto, output: Tensor) -> Hashable:
+        """The tensor of a few floats that a node gives in every run; a zero among them has a known sign."""
+        taken = self.value(node.input[0])
+        is_integer = taken is not None and (taken.dtype.is_integer or taken.dtype is DType.BOOL)
+        has_sign = node.op_type != "Cast" or not is_integer
+        array = array_of(output, has_sign=has_sign) if output.dtype.is_float else None
+        return None if array is None or array.size > MOST_NUMBERS else self._tensor(from_array(array))
+
+    def _give(self, name: str, key: Hashable, source: _Source = None, constant: Hashable = None) -> None:
         """Give a value the number of one of its keys that has one, and all of them that number."""
-        keys = [key]
+        keys = [key] if constant is None else [key, constant]
         if self._of_values:
             keys += [found for found in [self._elements(self._value(name)), source] if isinstance(found, tuple)]
         known = source if isinstance(source, int) else next((self._table[k] for k in keys if k in self._table), None)

@@ -92,6 +92,11 @@ NOT_COMPARABLE = {
             f = Transpose<perm=[0, {perm}]>({read})  y = NonZero(f) }}"""
         for back, perm, read in (("2, 4", "2, 3, 1", "v"), ("4, 2", "2, 3, 1", "v"))
     ),
+    "a negative zero": tuple(
+        f"""(float[N] x) => (int64[] y) <float half = {{-0.5}}, int64 nil = {{0}}> {{
+            c = Ceil(half)  d = Cast<to=1>(nil)  q = Div(x, {by})  r = Relu(q)  y = NonZero(r) }}"""
+        for by in ("c", "d")
+    ),
     "a part of a sequence": tuple(
         f"""(float[N, 7] x) => (int64[] y) <int64[3] parts = {{3, 0, 4}}, int64 at = {{{at}}}> {{
             s = SplitToSequence<axis=1>(x, parts)  p = SequenceAt(s, at)  y = NonZero(p) }}"""

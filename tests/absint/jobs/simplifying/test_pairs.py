@@ -153,6 +153,7 @@ def test_a_sequence_that_grows_at_a_place_from_data_stays() -> None:
         ("s = SplitToSequence<axis=1>(x, parts)  z = SequenceAt(s, nil)", ["Slice"]),
         ("s = SplitToSequence<axis=1, keepdims=0>(x)  z = SequenceAt(s, nil)", ["Gather"]),
         ("s = SplitToSequence<axis=1>(x, two)  z = ConcatFromSequence<axis=1>(s)", []),
+        ("n = Size(w)  c = Cast<to=1>(n)  z = Sub(x, c)", ["Sub"]),
         ("k = Add(two, two)  d = ArgMax(x)  z = Sub(d, k)", ["ArgMax", "Sub"]),
     ],
 )
