@@ -142,7 +142,7 @@ class Interpretation(Analysis[State]):
         return self.policy, self.program.semantics
 
     def _under(self) -> object:
-        under = None if self.facts.narrows_only else self.facts.key
+        under: object = None if self.facts.narrows_only else self.facts.key
         if self.simplify is not None:
             under = self.simplify, self.facts.key
         return under if self.program.premises is True else (under, self.program.premises)
