@@ -100,9 +100,8 @@ class ShapeAnalysis(Interpretation):
 
     def sweep(self, order: Sequence[int], states: list[State]) -> None:
         # The sweep writes out what `transfer` does at a usual node, so nobody may time or replace single visits.
-        observed = self.timings is not None or (self.trace is not None and self.first_round is not None)
         plain = self._interpret is interpret and type(self).transfer is ShapeAnalysis.transfer
-        if observed or not plain or self.memo is None or self.setting is not None:
+        if self.timings is not None or not plain or self.memo is None or self.setting is not None:
             super().sweep(order, states)
         else:
             swept(self, self.memo, order, states, self.trace)

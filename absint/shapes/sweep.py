@@ -26,7 +26,7 @@ def swept(
     states: list[State],
     trace: Callable[[int, State], None] | None = None,
 ) -> None:
-    """Write the state of each node of the order; `trace` hears of it, unless it is the one of a first round."""
+    """Write the state of each node of the order; `trace` hears of it."""
     nodes, first, applied = run.nodes, run.first_round, run.applied
     operations, rows, places, values = nodes.operations, nodes.operands, nodes.places, nodes.values
     stays, always = not run.inputs, not run.inputs and not run.facts
@@ -55,6 +55,8 @@ def swept(
             if renewed is not None:
                 applied[node] = renewed
                 states[node] = renewed.outputs
+                if trace is not None:
+                    trace(node, states[node])
                 continue
         inputs: Inputs
         if len(operands) == 1:
