@@ -132,7 +132,12 @@ def bodies(node: NodeMessage) -> Sequence[GraphMessage]:
 
 def graphs(root: G) -> Iterator[G]:
     """The graph and all graphs in it."""
-    return (graph for graph, _ in pairs(root, root))
+    pending = [root]
+    while pending:
+        graph = pending.pop()
+        yield graph
+        inner = [cast("G", body) for node in graph.node if node.attribute for body in bodies(node)]
+        pending += reversed(inner)
 
 
 def graphs_below(nodes: Iterable[NodeMessage]) -> Iterator[GraphMessage]:

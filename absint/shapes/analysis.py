@@ -15,7 +15,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from absint.engine.analysis import STEP
 from absint.lattices.logic.facts import NO_FACTS, Facts
+from absint.lattices.logic.relation import FALSE
 from absint.lattices.unify import SOUND, UnificationPolicy
 from absint.lattices.value import BOTTOM, TOP, Tensor, Value
 from absint.program.graph import Program
@@ -97,13 +99,22 @@ class ShapeAnalysis(Interpretation):
         return state
 
     def sweep(self, order: Sequence[int], states: list[State]) -> None:
-        # The sweep writes out what `transfer` does at a usual node, so nobody may watch or replace single visits.
-        observed = self.trace is not None or self.timings is not None
+        # The sweep writes out what `transfer` does at a usual node, so nobody may time or replace single visits.
         plain = self._interpret is interpret and type(self).transfer is ShapeAnalysis.transfer
-        if observed or not plain or self.memo is None or self.setting is not None:
+        if self.timings is not None or not plain or self.memo is None or self.setting is not None:
             super().sweep(order, states)
         else:
-            swept(self, self.memo, order, states)
+            swept(self, self.memo, order, states, self.trace)
+
+    def may_go_on(self, done: int) -> bool:
+        """None of the last nodes that are done fails in every run."""
+        return not any(map(self._fails, self.program.order.order[max(0, done - STEP) : done]))
+
+    def _fails(self, node: int) -> bool:
+        summary = self.applied.get(node)
+        if summary is None or summary.rejected is None or self.nodes.places[node][1] >= 0:
+            return False
+        return bool(summary.refusal) or any(s.relation is FALSE and s.role == "required" for s in summary.statements)
 
     def abandon(self, nodes: Iterable[int], states: list[State]) -> None:
         """Forget all of nodes that were not analysed to the end; each of them may fail."""

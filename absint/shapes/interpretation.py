@@ -111,7 +111,9 @@ class Interpretation(Analysis[State]):
         self.setting = self._setting()
         """The part of the key of each remembered result besides the inputs of its node; None if there is none."""
         self.under = self._under()
-        """The further part of the key of results that rest on facts; None if the bounds of symbols show all facts."""
+        """The further part of the key of results that rest on facts, as those that ask for a premise do; None if the
+        bounds of symbols show all facts.
+        """
         self._simple: dict[Value, bool] = {}
         """Outputs of remembered results, each with a flag: `simplify` leaves it as it is."""
         self.applied: dict[int, RuleSummary] = {}
@@ -135,14 +137,15 @@ class Interpretation(Analysis[State]):
         """Summaries of folded calls, in the body of one."""
 
     def _setting(self) -> object:
-        if self.policy.sound and self.program.premises is True and self.program.semantics == EITHER:
+        if self.policy.sound and self.program.semantics == EITHER:
             return None
-        return self.policy, self.program.premises, self.program.semantics
+        return self.policy, self.program.semantics
 
     def _under(self) -> object:
+        under: object = None if self.facts.narrows_only else self.facts.key
         if self.simplify is not None:
-            return self.simplify, self.facts.key
-        return None if self.facts.narrows_only else self.facts.key
+            under = self.simplify, self.facts.key
+        return under if self.program.premises is True else (under, self.program.premises)
 
     # Results of rules
 

@@ -198,24 +198,27 @@ def run(
     advice: Advice | None = None,
     simplify: Callable[[Value], Value] | None = None,
     learned: tuple[Learned, ...] = (),
+    stops: bool = False,
 ) -> Round:
     """One round under these facts: at given sizes, with what others found, with choices that are settled.
 
     `inputs` are values for input nodes, `simplify` changes what rules give, and
-    `learned` is what taught the facts. What a limit leaves out is unknown in it.
+    `learned` is what taught the facts. What a limit leaves out is unknown in it. If it `stops`, nodes behind one that
+    cannot run may be left out.
     """
     how = interpreter(lowered.program, facts, advice)
     analysis = ShapeAnalysis(lowered.program, facts, inputs=inputs, simplify=simplify, interpreter=how)
-    states = solved(lowered, analysis, CHECK)
+    states = solved(lowered, analysis, CHECK, stops=stops)
     assert states is not None
     return Round(analysis, states, learned)
 
 
-def solved(lowered: Lowered, analysis: ShapeAnalysis, phase: str) -> list[State] | None:
+def solved(lowered: Lowered, analysis: ShapeAnalysis, phase: str, *, stops: bool = False) -> list[State] | None:
     """The states of a run of the analysis; None of one that refines and was stopped at a limit."""
     program, watch = lowered.program, lowered.watch
     if watch is None:
-        return fixpoint(program, analysis).states
+        may_stop = stops and not program.order.ends
+        return fixpoint(program, analysis, proceed=analysis.may_go_on if may_stop else None).states
     if phase == CHECK:
         watch = watch.again()
     order = program.order.order

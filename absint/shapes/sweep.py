@@ -8,7 +8,7 @@ path.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from absint.lattices.logic.facts import Facts
@@ -19,8 +19,14 @@ from absint.shapes.memo.cache import Memo
 from absint.shapes.summaries import Inputs, RuleSummary, State
 
 
-def swept(run: Interpretation, memo: Memo, order: Sequence[int], states: list[State]) -> None:
-    """Write the state of each node of the order."""
+def swept(
+    run: Interpretation,
+    memo: Memo,
+    order: Sequence[int],
+    states: list[State],
+    trace: Callable[[int, State], None] | None = None,
+) -> None:
+    """Write the state of each node of the order; `trace` hears of it."""
     nodes, first, applied = run.nodes, run.first_round, run.applied
     operations, rows, places, values = nodes.operations, nodes.operands, nodes.places, nodes.values
     stays, always = not run.inputs, not run.inputs and not run.facts
@@ -34,6 +40,8 @@ def swept(run: Interpretation, memo: Memo, order: Sequence[int], states: list[St
             value = values.get(node)
             if value is not None and (always or (stays and isinstance(value, Tensor) and is_constant(value))):
                 states[node] = (value,)
+                if trace is not None:
+                    trace(node, states[node])
             else:
                 states[node] = run.transfer(node, states)
             continue
@@ -47,6 +55,8 @@ def swept(run: Interpretation, memo: Memo, order: Sequence[int], states: list[St
             if renewed is not None:
                 applied[node] = renewed
                 states[node] = renewed.outputs
+                if trace is not None:
+                    trace(node, states[node])
                 continue
         inputs: Inputs
         if len(operands) == 1:
@@ -73,6 +83,8 @@ def swept(run: Interpretation, memo: Memo, order: Sequence[int], states: list[St
         state = states[node] = run.outputs(node, summary) if summary.holes else summary.outputs
         if first is not None:
             first.visited(node, state)
+        if trace is not None:
+            trace(node, state)
 
 
 _NOTHING: Final[tuple[set[int], dict[int, tuple[RuleSummary, RuleSummary | None]], Mapping[int, RuleSummary]]] = (

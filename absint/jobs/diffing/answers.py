@@ -222,33 +222,15 @@ Headline = Literal["same", "compatible", "changed", "undecided"]
 
 
 @dataclass(frozen=True)
-class Findings:
-    """The comparison of a model A with a model B that is to take its place."""
+class Replacement:
+    """What the verdict on a model A and a model B that is to take its place rests on."""
 
-    first: str
-    """The path of A, or a word for its origin."""
-    second: str
-    """The path of B, or a word for its origin."""
-    symbols: Mapping[str, str]
-    """Each symbol of B over those of A, where inputs say so: `{"N": "batch"}`."""
     inputs: Ports
     """The inputs of both, paired."""
     outputs: Ports
     """The outputs of both, paired."""
     contract: Contracts
     """Sizes that are legal in one model alone."""
-    surroundings: Surroundings
-    """Opsets, operators without a rule, diagnostics, possible failures."""
-    assuming: tuple[str, ...]
-    """The caller's assumptions about symbols of either model; the answer is about sizes that meet them."""
-    figures: Figures | None
-    """None if time ran out before costs were counted."""
-    values: tuple[Inner, ...] | None = None
-    """With `values=True`: computed values of one name whose types or shapes differ."""
-    reason: str = ""
-    """The reason why the comparison is not complete, if it is not."""
-    rows: tuple[Lost, ...] = ()
-    """Outputs whose rows stay apart in A, and are not proved to in B."""
 
     @property
     def verdict(self) -> Headline:
@@ -281,14 +263,42 @@ class Findings:
     def undecided(self) -> tuple[str, ...]:
         """The undecided points, a few words each."""
         found = ["legal sizes"] if self.contract.undecided else []
-        found += _counted("output", self.outputs, ("undecided", "not comparable"))
-        return (*found, self.reason) if self.reason else tuple(found)
+        return (*found, *_counted("output", self.outputs, ("undecided", "not comparable")))
 
     @property
     def _is_same(self) -> bool:
         ports: tuple[Port, ...] = (*self.inputs.items, *self.outputs.items)
         kept = all(port.status in ("same", "resized") for port in ports) and not self.inputs.reordered
         return kept and self.contract.agreement == "same"
+
+
+@dataclass(frozen=True)
+class Findings(Replacement):
+    """The comparison of both models."""
+
+    first: str
+    """The path of A, or a word for its origin."""
+    second: str
+    """The path of B, or a word for its origin."""
+    symbols: Mapping[str, str]
+    """Each symbol of B over those of A, where inputs say so: `{"N": "batch"}`."""
+    surroundings: Surroundings
+    """Opsets, operators without a rule, diagnostics, possible failures."""
+    assuming: tuple[str, ...]
+    """The caller's assumptions about symbols of either model; the answer is about sizes that meet them."""
+    figures: Figures | None
+    """None if time ran out before costs were counted."""
+    values: tuple[Inner, ...] | None = None
+    """With `values=True`: computed values of one name whose types or shapes differ."""
+    reason: str = ""
+    """The reason why the comparison is not complete, if it is not."""
+    rows: tuple[Lost, ...] = ()
+    """Outputs whose rows stay apart in A, and are not proved to in B."""
+
+    @property
+    def undecided(self) -> tuple[str, ...]:
+        """The undecided points, a few words each."""
+        return (*super().undecided, self.reason) if self.reason else super().undecided
 
 
 _WORDS: Final[Mapping[PortStatus, tuple[str, str]]] = {

@@ -8,10 +8,10 @@ from typing import Final, TypeVar
 
 from absint.api import analyze
 from absint.jobs.diffing import answers
-from absint.jobs.diffing.answers import Findings, Headline
+from absint.jobs.diffing.answers import Findings, Headline, Replacement
 from absint.jobs.diffing.correspondence import Pair, correspondence, form_of, paired
 from absint.jobs.diffing.figures import differing, figures, surroundings
-from absint.jobs.diffing.legality import Clock, Direction, Model, contracts
+from absint.jobs.diffing.legality import Clock, Direction, Grounds, Model, contracts
 from absint.jobs.diffing.numbering import Numbers
 from absint.jobs.diffing.outputs import Compared, inputs, lost
 from absint.jobs.diffing.report import lines, notebook, page
@@ -27,6 +27,7 @@ from absint.questions.proofs.evidence import Evidence, chosen
 from absint.questions.sizes.contracts import contract
 from absint.result import Result
 from absint.shapes.sizes import Assumption, Sizes, facts_of, given as given_sizes, read_assumptions
+from absint.solver.contracts.contract import Contract
 
 # A comparison as JSON.
 
@@ -235,9 +236,9 @@ def diff(
     return _Comparison(a, b, runs, limits, at).answer([r for r in assumed if r is not TRUE], values)
 
 
-def proof(first: Result, second: Result, seconds: float) -> Diff:
-    """The same by proofs alone, without what no verdict rests on: costs, and rows that stay apart."""
-    return _Comparison(first, second, False, Limits(seconds, RLIMIT, MEMORY), {}).answer([], False, is_whole=False)
+def proof(first: Result, second: Result, seconds: float) -> Replacement:
+    """What the verdict rests on, by proofs alone."""
+    return _Comparison(first, second, False, Limits(seconds, RLIMIT, MEMORY), {}).proof([])[0]
 
 
 class _Comparison:
@@ -250,7 +251,30 @@ class _Comparison:
         self._numbers: dict[bool, Numbers] = {}
         self._reason = ""
 
-    def answer(self, assumed: Sequence[Relation], values: bool, *, is_whole: bool = True) -> Diff:
+    def answer(self, assumed: Sequence[Relation], values: bool) -> Diff:
+        over = self._over
+        a, b = over.source, over.target
+        found, common, clauses = self.proof(assumed)
+        costs = self._in_time(lambda: figures(over, self._at))
+        inner = self._in_time(lambda: tuple(differing(over, common))) if values else None
+        rows = self._in_time(lambda: tuple(lost(over, paired(a.outputs, b.outputs), run=self._is_run)))
+        return Diff(
+            found.inputs,
+            found.outputs,
+            found.contract,
+            a.origin,
+            b.origin,
+            {name: str(expr) for name, expr in over.symbols.items() if name in b.symbols},
+            surroundings(a, b, clauses),
+            tuple(map(str, dict.fromkeys([*assumed, *a.assumptions, *map(over.relation, b.assumptions)]))),
+            costs,
+            inner,
+            self._reason,
+            rows or (),
+        )
+
+    def proof(self, assumed: Sequence[Relation]) -> tuple[Replacement, Grounds, tuple[Contract, Contract]]:
+        """What the verdict rests on, the facts about sizes that are legal in both models, and the contracts."""
         over, back, clock = self._over, self._back, self._clock
         a, b = over.source, over.target
         first, second = Model("A", a, contract(a, clock.left)), Model("B", b, contract(b, clock.left))
@@ -258,25 +282,9 @@ class _Comparison:
         carried = [back.relation(r) for r in assumed if back.covers(r)]
         again = Direction(second, first, back, self._runs, clock, carried, self._numbered).run()
         common = there.both()
-        pairs = paired(a.outputs, b.outputs)
-        outputs = Compared(over, common, self._runs, self._numbered).outputs(pairs)
-        costs = self._in_time(lambda: figures(over, self._at)) if is_whole else None
-        inner = self._in_time(lambda: tuple(differing(over, common))) if values else None
-        rows = self._in_time(lambda: tuple(lost(over, pairs, run=self._is_run))) if is_whole else None
-        return Diff(
-            a.origin,
-            b.origin,
-            {name: str(expr) for name, expr in over.symbols.items() if name in b.symbols},
-            inputs(over),
-            outputs,
-            contracts(there, again, first, second, self._numbered),
-            surroundings(a, b, (first.contract, second.contract)),
-            tuple(map(str, dict.fromkeys([*assumed, *a.assumptions, *map(over.relation, b.assumptions)]))),
-            costs,
-            inner,
-            self._reason,
-            rows or (),
-        )
+        outputs = Compared(over, common, self._runs, self._numbered).outputs(paired(a.outputs, b.outputs))
+        agreed = contracts(there, again, first, second, self._numbered)
+        return Replacement(inputs(over), outputs, agreed), common, (first.contract, second.contract)
 
     def _numbered(self, of_values: bool) -> Numbers:
         """Both models under common numbers, made when data-dependent sizes need it: it reads weights."""

@@ -81,6 +81,8 @@ class Numbers:
     def _meet(self, found: dict[int, Value], is_first: bool, number: int, value: Value) -> None:
         """Sizes and elements of a value are those of the first one with its number, which is of the first model."""
         known = found.setdefault(number, value) if is_first else found.get(number, TOP)
+        if known is value and is_first:
+            return
         for a, b in zip(_dims(known), _dims(value), strict=False):
             only = sole_atom(b) if isinstance(b, Expr) else None
             if not isinstance(only, Symbol) or not isinstance(a, Expr) or (a is b and is_first):

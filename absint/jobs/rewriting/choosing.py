@@ -6,7 +6,6 @@ node or the graph reads what it gives. A choice changes which name an operand ha
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -45,25 +44,29 @@ class Choice:
 
 
 class Needed:
-    """How often needed nodes read each name."""
+    """How many operands of needed nodes each node gives."""
 
     def __init__(self, nodes: Sequence[NodeProto], sure: Collection[int], outputs: Collection[str]) -> None:
         self._sure = sure
         self._producers = {name: node for node in nodes for name in node.output if name}
         self._reads = {id(node): [*node.input, *(set(reads(node)) - set(node.input))] for node in nodes}
-        self._uses: Counter[str] = Counter()
+        self._weights = {id(node): _weight(node) for node in nodes}
+        self._uses = {id(node): int(id(node) not in sure) for node in nodes}
+        """One more for a node that may fail, which is always needed."""
+        self._makers = {name: id(node) for name, node in self._producers.items()}
         self.count = 0
         """Needed nodes, those with constants far less."""
         for node in nodes:
             if id(node) not in sure:
-                self._weigh(node, 1)
-                self.count += _weight(node)
+                self.count += self._weights[id(node)]
+                for name in self._reads[id(node)]:
+                    self.use(name, 1)
         for name in outputs:
             self.use(name, 1)
 
     def is_needed(self, node: NodeProto) -> bool:
         """The node may fail, or what it gives is read."""
-        return id(node) not in self._sure or any(self._uses[name] for name in node.output)
+        return self._uses[id(node)] > 0
 
     def origins(self, name: str) -> Collection[int]:
         """The nodes that compute a size, from those that read a shape on."""
@@ -78,19 +81,16 @@ class Needed:
 
     def use(self, name: str, by: int) -> None:
         """One reader more, or one less."""
+        makers, uses = self._makers, self._uses
         pending = [name]
         while pending:
-            item = pending.pop()
-            node = self._producers.get(item)
-            before = node is None or self.is_needed(node)
-            self._uses[item] += by
-            if node is not None and self.is_needed(node) != before:
-                self.count += by * _weight(node)
-                pending += self._reads[id(node)]
-
-    def _weigh(self, node: NodeProto, by: int) -> None:
-        for name in self._reads[id(node)]:
-            self.use(name, by)
+            node = makers.get(pending.pop())
+            if node is not None:
+                before = uses[node]
+                uses[node] = before + by
+                if not before or not before + by:
+                    self.count += by * self._weights[node]
+                    pending += self._reads[node]
 
     def switch(self, choice: Choice, name: str) -> None:
         """Let an operand be another one."""

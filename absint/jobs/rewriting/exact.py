@@ -102,8 +102,14 @@ class Exact:
             for node, item in enumerate(self._nodes)
             if item.operator not in self.agreed and differs(self._analysis, item, node, self._states)
         )
-        self._tensors: dict[Operand, Tensor | None] = {}
-        self._fed = self._reached([*analysed.input_nodes.values(), *analysed.lowered.signature.overridable.values()])
+        self._restored: dict[Tensor, Tensor] = {}
+        """Tensors over the symbols of the declarations."""
+        self._given = [*analysed.input_nodes.values(), *analysed.lowered.signature.overridable.values()]
+
+    @cached_property
+    def _fed(self) -> bytearray:
+        """A flag for each node that depends on what a caller feeds."""
+        return self._reached(self._given)
 
     def array(self, operand: Operand) -> Array | None:
         """The elements of a value that is made of the inputs, if they are the same in every run; None for a large one
@@ -170,13 +176,13 @@ class Exact:
         """A tensor on which all runtimes agree."""
         if operand is None or operand[0] < 0 or self._doubtful[operand[0]]:
             return None
-        if operand not in self._tensors:
-            state = self._states[operand[0]]
-            value = state[operand[1]] if operand[1] < len(state) else None
-            originals = self._analysis.facts.originals
-            found = value.replace(originals) if isinstance(value, Tensor) and originals else value
-            self._tensors[operand] = found if isinstance(found, Tensor) else None
-        return self._tensors[operand]
+        state = self._states[operand[0]]
+        value = state[operand[1]] if operand[1] < len(state) else None
+        originals = self._analysis.facts.originals
+        if not isinstance(value, Tensor) or not originals:
+            return value if isinstance(value, Tensor) else None
+        found = self._restored.get(value)
+        return self._restored.setdefault(value, value.replace(originals)) if found is None else found
 
     def is_sure(self, node: NodeProto, place: int, scope: Scope, path: str) -> bool:
         """The node cannot fail, has no other effect than its outputs, and gives the same ones in every run.
@@ -227,23 +233,28 @@ class Exact:
         found = bytearray(len(self._nodes))
         for number in starts:
             found[number] = True
-        grows = True
+        operands, places, has_steps = self._nodes.operands, self._nodes.places, self._nodes.has_steps
+        grows = any(found)
         while grows:
             grows = False
-            for number in range(len(self._nodes)):
-                if not found[number] and any(found[before] for before in self._before(number)):
-                    found[number] = grows = True
+            for number, (own, (_, gate)) in enumerate(zip(operands, places, strict=True)):
+                if found[number]:
+                    continue
+                is_reached = gate >= 0 and bool(found[gate])
+                for producer, _ in own:
+                    is_reached |= producer >= 0 and bool(found[producer])
+                if is_reached or (has_steps and any(found[before] for before in self._after(number))):
+                    found[number] = True
+                    grows = has_steps  # an edge leads back at a loop alone
         return found
 
-    def _before(self, number: int) -> list[int]:
-        """The nodes that a node depends on."""
-        item = self._nodes[number]
-        before = [producer for producer, _ in item.operands] + [item.gate]
-        if item.step is not None:
-            before += item.step.after
-            if isinstance(item.step, LoopBody):
-                before += [producer for producer, _ in item.step.back]
-        return [producer for producer in before if producer >= 0]
+    def _after(self, number: int) -> list[int]:
+        """What a step depends on besides its operands."""
+        step = self._nodes[number].step
+        if step is None:
+            return []
+        back = [producer for producer, _ in step.back] if isinstance(step, LoopBody) else []
+        return [producer for producer in (*step.after, *back) if producer >= 0]
 
 
 def _inputs(analysed: Analysed, sizes: Mapping[str, int]) -> dict[int, Value]:

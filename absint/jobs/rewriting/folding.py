@@ -18,7 +18,7 @@ from onnx.numpy_helper import from_array
 
 from absint.model.protos import Captures, GraphMessage, NodeMessage, bodies, domain_of, formals, graphs
 from absint.model.wire import kinds
-from absint.program.steps import LOWERED
+from absint.program.steps import LOWERED, Operand
 
 if TYPE_CHECKING:
     from onnx import ModelProto, SparseTensorProto
@@ -145,8 +145,8 @@ class Item:
     node: NodeProto
     may_go: bool = False
     """Nothing but its outputs is missed where the node is left out."""
-    constants: dict[str, Array] = field(default_factory=dict)
-    """The outputs with the elements that they have in every run, if all of them are known."""
+    operands: dict[str, Operand] = field(default_factory=dict)
+    """The outputs, each as the analysis knows it, if it may be a constant."""
 
 
 @dataclass
@@ -196,8 +196,8 @@ class _Rewriter:
     def _items(self, graph: GraphProto, lowered: GraphMessage, scope: Scope, path: str) -> list[Item]:
         """The nodes of a graph, each with what is known of it; initialisers of inlined branches come to the graph."""
         found: list[Item] = []
-        for place, (node, read) in enumerate(zip(graph.node, lowered.node, strict=True)):
-            inner = self._inner(node, read)
+        for place, node in enumerate(graph.node):
+            inner = self._inner(node, lowered.node[place]) if bodies(node) else {}
             taken, passed = self._taken(node, scope), self._trips(node, scope)
             if passed is not None and inner.keys() == {"body"} and _is_plain(node, inner["body"][0]):
                 found += self._unrolled(graph, node, *inner["body"], passed)
@@ -284,8 +284,7 @@ class _Rewriter:
         for item in items:
             moved = copied(item.node)
             rename(moved, mapping)
-            constants = {mapping.get(name, name): array for name, array in item.constants.items()}
-            yield Item(moved, item.may_go, constants)
+            yield Item(moved, item.may_go, {mapping.get(name, name): at for name, at in item.operands.items()})
         for copy in copies:
             yield Item(copy, may_go=True)
 
@@ -303,13 +302,8 @@ class _Rewriter:
         else:  # a call, of which the program has the body
             numbers = self._exact.nodes_of_call(operands[0], node.name or f"{node.op_type}#{place}", path)
         may_go = bool(numbers) and all(map(self._exact.is_certain, numbers))
-        item = Item(node, may_go)
-        if may_go and node.op_type != "Constant":
-            arrays = {name: self._exact.array(operand) for name, operand in outputs.items() if operand is not None}
-            item.constants = {name: array for name, array in arrays.items() if array is not None}
-            if len(item.constants) < len(arrays):
-                item.constants = {}
-        return item
+        is_constant = may_go and node.op_type != "Constant"
+        return Item(node, may_go, {n: at for n, at in outputs.items() if at is not None} if is_constant else {})
 
     def _finished(self, graph: GraphProto, items: Sequence[Item]) -> None:
         """Write the items that are needed into the graph, and drop what they do not need."""
@@ -320,8 +314,10 @@ class _Rewriter:
             wanted = [name for name in item.node.output if name in needed]
             if item.may_go and not wanted:
                 continue
-            if item.constants:
-                kept += self._constants(graph, item, wanted, outputs)
+            arrays = {name: self._exact.array(operand) for name, operand in item.operands.items()}
+            constants = {name: array for name, array in arrays.items() if array is not None}
+            if constants and len(constants) == len(arrays):
+                kept += self._constants(graph, item.node, {name: constants[name] for name in wanted}, outputs)
                 self._found.folded += 1
             else:
                 kept.append(item)
@@ -332,17 +328,19 @@ class _Rewriter:
         graph.node.extend(nodes)
         self._found.dropped += prune(graph, needed)
 
-    def _constants(self, graph: GraphProto, item: Item, wanted: Sequence[str], outputs: set[str]) -> Iterator[Item]:
+    def _constants(
+        self, graph: GraphProto, node: NodeProto, wanted: Mapping[str, Array], outputs: set[str]
+    ) -> Iterator[Item]:
         """Constants for the wanted outputs of a node: initialisers, or nodes where those cannot be."""
-        for name in wanted:
-            tensor = from_array(item.constants[name], name)
+        for name, array in wanted.items():
+            tensor = from_array(array, name)
             if self._alone and name not in outputs:
                 graph.initializer.append(tensor)
                 continue
             tensor.name = ""
-            node = NodeProto(op_type="Constant", name=item.node.name, output=[name])
-            node.attribute.add(name="value", type=AttributeProto.TENSOR).t.CopyFrom(tensor)
-            yield Item(node, may_go=True)
+            made = NodeProto(op_type="Constant", name=node.name, output=[name])
+            made.attribute.add(name="value", type=AttributeProto.TENSOR).t.CopyFrom(tensor)
+            yield Item(made, may_go=True)
 
 
 def _is_plain(node: NodeProto, body: GraphProto) -> bool:

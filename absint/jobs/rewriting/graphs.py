@@ -18,7 +18,7 @@ from absint.jobs.rewriting.noops import numbers_of, passed_on
 from absint.jobs.rewriting.pairs import is_undone, join, pair
 from absint.jobs.rewriting.targets import Sized, is_broadcast, options
 from absint.lattices.value import Tensor
-from absint.model.protos import GraphMessage, NodeMessage, bodies, graphs
+from absint.model.protos import GraphMessage, bodies, graphs
 from absint.model.weights import TYPES
 from absint.model.wire import kinds
 from absint.program.graph import Scope
@@ -68,8 +68,8 @@ class Walk:
     def run(self) -> Walked:
         """The nodes that do the same."""
         body = self._body
-        for place, (node, read) in enumerate(zip(self._graph.node, self._read.node, strict=True)):
-            self._visit(place, copied(node), read)
+        for place, node in enumerate(self._graph.node):
+            self._visit(place, copied(node))
         for node in body.nodes:
             rename(node, body.renamed)
         may_fail = [node for node in body.nodes if id(node) not in body.sure]
@@ -83,12 +83,12 @@ class Walk:
 
     # One node
 
-    def _visit(self, place: int, node: NodeProto, read: NodeMessage) -> None:
+    def _visit(self, place: int, node: NodeProto) -> None:
         body = self._body
         body.move(node)
         is_sure = self._known.is_sure(node, place, body.scope, self._path)
         rename(node, body.aliases)
-        self._enter(node, read)
+        self._enter(place, node)
         is_kept = self._is_kept(node)
         if is_kept or self._setting.is_call(node):
             body.add(node, is_sure=is_sure and not is_kept)
@@ -114,11 +114,11 @@ class Walk:
     def _is_kept(self, node: NodeProto) -> bool:
         return any(name in self._setting.kept for name in node.output)
 
-    def _enter(self, node: NodeProto, read: NodeMessage) -> None:
+    def _enter(self, place: int, node: NodeProto) -> None:
         """Walk over the bodies of a node."""
         if node.op_type not in _ENTERED or node.domain or self._setting.model.ir_version < INITIALISERS_ALONE:
             return
-        for attribute, known in zip(node.attribute, read.attribute, strict=True):
+        for attribute, known in zip(node.attribute, self._read.node[place].attribute, strict=True):
             scopes = self._setting.scopes
             if attribute.type == AttributeProto.GRAPH and known.type == kinds.GRAPH and id(known.g) in scopes:
                 walk = Walk(self._setting, attribute.g, known.g, *scopes[id(known.g)], self._body)

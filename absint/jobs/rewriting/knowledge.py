@@ -35,7 +35,7 @@ class Known(Exact):
         inputs = analysed.declared_inputs
         stated = [item.relation for item in required]
         facts = facts_of([*analysed.assumptions, *stated], inputs.premises)
-        super().__init__(analysed, {}, inputs.values, facts, Fitting())
+        super().__init__(analysed, {}, {}, facts, Fitting())
         self._facts = analysed.last.analysis.facts
         self._later: list[tuple[int, Known]] = []
         if not required and analysed.last.learned:

@@ -19,7 +19,7 @@ from absint.lattices.logic.relation import FALSE, TRUE
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Dim, Expr, const
 from absint.lattices.value import BOTTOM, TOP, Tensor, Value
-from absint.model.protos import GraphMessage, NodeMessage, bodies, domain_of, graphs, graphs_in
+from absint.model.protos import GraphMessage, bodies, domain_of, graphs, graphs_in
 from absint.model.schemas import since
 from absint.model.weights import Array, array_of
 from absint.model.wire import kinds
@@ -89,16 +89,18 @@ class Numbered:
         for sparse in graph.sparse_initializer:
             if sparse.values.name not in given:
                 self._give(sparse.values.name, (sparse.SerializeToString(deterministic=True), self._beside))
-        for node, message in zip(graph.node, read.node, strict=True):
-            self._add(node, message)
+        for place, node in enumerate(graph.node):
+            self._add(node, read, place)
 
     def _value(self, name: str) -> Value:
         operand = self._scope.find(name) if name else None
         return TOP if operand is None else self._model.value_of(operand)
 
-    def _branches(self, node: NodeProto, read: NodeMessage) -> list[tuple[int, ...]] | None:
+    def _branches(self, node: NodeProto, read: GraphMessage, place: int) -> list[tuple[int, ...]] | None:
         """The numbers of the outputs of the branches of an If, those it takes in a legal run; None for another node."""
-        known = {attribute.name: attribute.g for attribute in read.attribute if attribute.type == kinds.GRAPH}
+        known = {
+            attribute.name: attribute.g for attribute in read.node[place].attribute if attribute.type == kinds.GRAPH
+        }
         output = self._scope.find(next(filter(None, node.output), ""))
         if not self._of_values or not all(id(g) in self._scopes for g in known.values()) or output is None:
             return None
@@ -120,7 +122,7 @@ class Numbered:
     def _number(self, key: Hashable) -> int:
         return self._table.setdefault(key, len(self._table))
 
-    def _add(self, node: NodeProto, read: NodeMessage) -> None:
+    def _add(self, node: NodeProto, read: GraphMessage, place: int) -> None:
         plain = not domain_of(node.domain) and ("", node.op_type) not in self._called
         if plain and node.op_type == "Identity" and len(node.input) == 1 and node.input[0] in self.values:
             self.values[node.output[0]] = self.values[node.input[0]]
@@ -128,7 +130,7 @@ class Numbered:
         if plain and node.op_type == "Constant" and len(node.attribute) == 1 and node.attribute[0].name == "value":
             self._give(node.output[0], self._tensor(node.attribute[0].t))
             return
-        branches = self._branches(node, read) if plain and node.op_type == "If" else None
+        branches = self._branches(node, read, place) if plain and node.op_type == "If" else None
         if branches and len(branches) == 1:
             for name, number in zip(node.output, branches[0], strict=True):
                 self._give(name, ("same", number), number)

@@ -57,9 +57,11 @@ class SizeEmitter(Emitter):
             if atom is not None:
                 self._computed.setdefault(atom, (tensor, None if is_scalar else place))
 
-    def offer(self, tensor: str, dims: Sequence[Expr]) -> None:
-        """The shape of this tensor can be taken from now on. The first that has some sizes is used for them."""
-        for start in range(len(dims)):
+    def offer(self, tensor: str, dims: tuple[Expr, ...]) -> None:
+        """The shape of this tensor can be taken from now on. The first that has some sizes is used for them, and for
+        each run of them.
+        """
+        for start in range(0 if dims in self._runs else len(dims)):
             for end in range(start + 1, min(start + _LONGEST, len(dims)) + 1):
                 run = tuple(dims[start:end])
                 if any(dim.const is None for dim in run):

@@ -42,12 +42,14 @@ def bound(
     sizes: Mapping[str, int],
     inputs: Mapping[int, Value] | None = None,
     advice: Advice = NO_ADVICE,
+    *,
+    stops: bool = False,
 ) -> Round:
-    """The analysis at these sizes, on the declarations and the advice of other analyses alone."""
+    """The analysis at these sizes, on the declarations and the advice of other analyses alone; see `run`."""
     parameters = analysed.parameters
     fixed = (eq(parameters[name], size) for name, size in sizes.items())
     facts = Facts([*analysed.declared_premises, *analysed.assumptions, *fixed])
-    return run(analysed.lowered, advice.with_facts(facts), inputs=inputs, advice=advice)
+    return run(analysed.lowered, advice.with_facts(facts), inputs=inputs, advice=advice, stops=stops)
 
 
 def check(analysed: Analysed, binding: Sizes, *, zeros: bool = False) -> Check:
@@ -64,7 +66,7 @@ def check(analysed: Analysed, binding: Sizes, *, zeros: bool = False) -> Check:
     never = next((c for c in recorded(analysed).base if c.role == "required" and c.formula is FALSE), None)
     if never is not None:
         return Check(sizes, Outcome.ILLEGAL, failure=Failure(never.origin, never.reason), assuming=assumed)
-    found = _checked(analysed, sizes, bound(analysed, sizes, _zeros(analysed, sizes) if zeros else None))
+    found = _checked(analysed, sizes, bound(analysed, sizes, _zeros(analysed, sizes) if zeros else None, stops=True))
     if analysed.cooperation is None or zeros or found.outcome is not Outcome.LEGAL:
         return found
     return _advised(analysed, sizes, found, analysed.cooperation.adviser)
@@ -243,8 +245,8 @@ def _zeros(analysed: Analysed, sizes: Mapping[str, int]) -> dict[int, Value]:
 # The judge of sizes of one model: each check is made once.
 
 _KEPT: Final = 64
-_NODES: Final = 20_000
-"""Limits of the checks that are kept: their number, and the nodes of the model in all of them."""
+_SHAPES: Final = 20_000
+"""Limits of the checks that are kept: their number, and the shapes in all of them. One that fails has none."""
 
 _RUNNING: Final = 16
 """Most sizes known to run that are kept, to be tried first."""
@@ -256,6 +258,7 @@ class Judge:
     def __init__(self, analysed: Analysed) -> None:
         self._analysed = analysed
         self._checks: dict[tuple[bool, tuple[tuple[str, int], ...]], Check] = {}
+        self._shapes = 0
         self.sizes: list[Mapping[str, int]] = []
         """Sizes known to run on data that are all 0."""
 
@@ -264,9 +267,12 @@ class Judge:
         key = zeros, tuple(sizes.items())
         found = self._checks.get(key)
         if found is None:
-            if len(self._checks) >= max(1, min(_KEPT, _NODES // max(1, len(self._analysed.nodes)))):
+            found = check(self._analysed, sizes, zeros=zeros)
+            self._shapes += len(found.shapes)
+            if len(self._checks) >= _KEPT or self._shapes > _SHAPES:
                 self._checks.clear()
-            found = self._checks[key] = check(self._analysed, sizes, zeros=zeros)
+                self._shapes = len(found.shapes)
+            self._checks[key] = found
         return found
 
     def is_legal(self, sizes: Mapping[str, int]) -> bool:

@@ -18,15 +18,17 @@ from absint import Result, Severity, UsageError
 from absint.lattices.logic.relation import FALSE
 from absint.lattices.text import parse_relation
 from absint.questions.proofs.proof import Verdict
+from absint.questions.sizes import checking
 from absint.questions.sizes.boxes import stated_within
-from absint.questions.sizes.outcomes import Outcome
+from absint.questions.sizes.checking import bound, check
+from absint.questions.sizes.outcomes import Check, Outcome
 from absint.solution import constraints
 from absint.solver.prove import Prover
 from tests.absint.questions.queries import graphs
 from tests.absint.questions.queries.execution import Runs
 from tests.absint.questions.queries.graphs import model, ones, projected
 from tests.absint.shapes.flows.build import size_is
-from tests.models import boolean, branch, floats, node, untyped
+from tests.models import boolean, branch, const, floats, node, untyped
 
 
 def learned(result: Result) -> set[str]:
@@ -67,6 +69,51 @@ def test_the_contract_still_demands_it(runs: Runs) -> None:
     assert clauses(result) == {"d_model == 64"}
     assert nodes_behind(result, "d_model == 64") == {"project"}
     assert [c for c in result.constraints if c.role == "required" and str(c.relation) == "d_model == 64"]
+
+
+def behind(*first: NodeProto) -> ModelProto:
+    """Nodes that give `y`, and 300 behind them."""
+    rest = [node("Relu", [f"y{at}" if at else "y"], [f"y{at + 1}"]) for at in range(300)]
+    return model([*first, *rest], [floats("x", "N"), boolean("c")], [untyped("y300")])
+
+
+def test_a_check_ends_at_a_node_that_cannot_run() -> None:
+    result = absint.analyze(behind(const("two", [1.0, 1.0], np.float32), node("Add", ["x", "two"], ["y"], name="add")))
+    assert len(bound(result, {"N": 3}, stops=True).analysis.applied) < 200 < len(result.nodes)
+    assert bound(result, {"N": 2}, stops=True).states == bound(result, {"N": 2}).states
+    refused = result.check({"N": 3})
+    assert refused.outcome is Outcome.ILLEGAL
+    assert refused.failure is not None
+    assert refused.failure.origin.name == "add"
+
+
+def test_a_check_goes_on_behind_a_branch_that_cannot_run() -> None:
+    fails = branch([const("two", [1.0, 1.0], np.float32), node("Add", ["x", "two"], ["sum"])], untyped("sum"))
+    runs = branch([node("Relu", ["x"], ["relu"])], untyped("relu"))
+    result = absint.analyze(behind(node("If", ["c"], ["y"], then_branch=fails, else_branch=runs)))
+    found = result.check({"N": 3})
+    assert found.outcome is Outcome.LEGAL
+    assert bound(result, {"N": 3}, stops=True).states == bound(result, {"N": 3}).states
+
+
+def test_checks_that_fail_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = absint.analyze(behind(const("two", [1.0, 1.0], np.float32), node("Add", ["x", "two"], ["y"], name="add")))
+    made: list[int] = []
+
+    def counted(analysed: Result, sizes: Mapping[str, int], *, zeros: bool) -> Check:
+        made.append(sizes["N"])
+        return check(analysed, sizes, zeros=zeros)
+
+    monkeypatch.setattr(checking, "check", counted)
+    monkeypatch.setattr(checking, "_SHAPES", 1000)
+    judge = checking.Judge(result)
+    for _ in range(2):
+        assert not any(judge.is_legal({"N": size}) for size in range(3, 33))
+    assert made == list(range(3, 33))
+    for _ in range(2):  # those that are legal have 300 shapes each
+        for zeros in (False, True):
+            assert all(judge.check({"N": size}, zeros=zeros) for size in (1, 2))
+    assert len(made) > 34
 
 
 @pytest.mark.parametrize("size", [63, 65])
