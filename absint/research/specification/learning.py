@@ -370,5 +370,9 @@ def trees(node: Node) -> list[Output]:
 def leaves(node: Node) -> Output:
     """A number for each row and target."""
     rows = _rows(node)
+    for name in ("nodes_splits", "leaf_weights"):
+        table, dtype = node.attributes.get(name), node.input(0).dtype
+        fits = not isinstance(table, Held) or dtype in ("", table.dtype)
+        node.demand(fits, f"{name} must have the type of the input")
     _read(node, node.integers("nodes_featureids") or [])
     return tensor([rows, node.integer("n_targets")])

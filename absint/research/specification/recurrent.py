@@ -210,6 +210,7 @@ def plain_linear_attention(node: Node) -> list[Output]:
     heads, groups = node.integer("q_num_heads"), node.integer("kv_num_heads")
     if node.text("update_rule", "gated_delta") != "linear" or node.integer("state_window"):
         raise LookupError("attention without gates is specified")
+    node.demand(min(heads, groups) >= 1, "the heads must be positive")
     node.demand(max(heads, groups) % min(heads, groups) == 0, "one number of heads must be a multiple of the other")
     for other in (k, v):
         node.agree(other.dims[:2], q.dims[:2], "batches and steps must agree")

@@ -158,6 +158,9 @@ def keeps_shape(node: Node) -> Output:
             node.limits(FALSE, "onnxruntime needs an odd size, and positive factors", is_required=True)
     if node.operator == "LpNormalization":
         node.demand(node.integer("p", 2) in (1, 2), "the norm must be the first or the second")
+    if node.operator == "MeanVarianceNormalization":
+        for axis in node.integers("axes") or []:
+            node.axis(axis, x.rank)
     if x.rank == 0:
         raise LookupError("runtimes differ on a scalar")
     is_max = node.operator.lower().endswith("max")
@@ -287,7 +290,7 @@ def fourier(node: Node) -> Output:
     default = node.integer("axis", 1 if node.version < 20 else -2)
     axis = node.axis(int(str(chosen[0])) if chosen else default, x.rank)
     length = given[0] if given else x.dims[axis]
-    one_sided = node.integer("onesided") == 1
+    one_sided = bool(node.integer("onesided"))
     kinds = [equal(x.dims[-1], parts) for parts in ((2,) if one_sided and node.integer("inverse") else (1, 2))]
     node.requires(either(*kinds), "the last axis must hold numbers, real or complex")
     node.demand(axis != x.rank - 1, "the axis must not be that of real and imaginary parts")
