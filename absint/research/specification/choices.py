@@ -31,9 +31,14 @@ CHOICES: Final[Mapping[tuple[str, str], Sequence[int | str]]] = {
 }  # fmt: skip
 """By operator of ai.onnx or ai.onnx.ml, and attribute. An empty text is what runtimes take for none."""
 
+NEWEST_TYPE: Final = 28
+"""The greatest number of an element type of TensorProto."""
+
 
 def demand_choices(node: Node) -> None:
     """Raise IllegalError if an attribute names none of its ways."""
     for name, value in node.attributes.items():
+        if name in ("dtype", "to") and isinstance(value, int):
+            node.demand(1 <= value <= NEWEST_TYPE, f"{name} must be a type of elements")
         known = CHOICES.get((node.operator, name))
         node.demand(known is None or value in known, f"{name} must be one of {known}")

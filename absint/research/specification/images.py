@@ -206,12 +206,13 @@ def align_regions(node: Node) -> Output:
 )
 def crop_or_pad(node: Node) -> Output:
     """The given axes, or all, at the sizes of the target."""
-    dims, target, axes = list(node.input(0).dims), node.elements(1, 1) or (), node.integers("axes")
+    dims, target, axes = list(node.input(0).dims), node.elements(1) or (), node.integers("axes")
     chosen = [node.axis(axis, len(dims)) for axis in (range(len(dims)) if axes is None else axes)]
     if len(set(chosen)) < len(chosen):
         raise LookupError("the documents leave open what an axis that is repeated means")
     if len(target) != len(chosen):
         raise LookupError("runtimes differ where there is not a size for each axis")
+    node.elements(1, 1)
     for axis, size in zip(chosen, target, strict=True):
         node.requires(size >= 0, "a size must not be negative", unless=TRUE)
         dims[axis] = largest(size, 0)

@@ -203,6 +203,8 @@ def group_normalisation(node: Node) -> Output:
     node.demand(groups >= 1, "there must be groups")
     node.requires(equal(x.dims[1] % groups, 0), "channels must be a multiple of num_groups")
     for place, name in enumerate(("scale", "bias"), 1):
+        if node.input(place).rank != 1:
+            raise LookupError("onnxruntime broadcasts other ranks")
         size = node.input(place).dims[0]
         node.requires(equal(size, x.dims[1]), f"{name} must have a value for each channel", unless=equal(size, 1))
     node.needs_elements(x.dims, "onnxruntime cannot reshape an empty X")
