@@ -18,6 +18,7 @@ CHOICES: Final[Mapping[tuple[str, str], Sequence[int | str]]] = {
     ("LinearAttention", "update_rule"): ("delta", "gated", "gated_delta", "linear"),
     ("MaxPool", "storage_order"): (0, 1),
     ("Mod", "fmod"): (0, 1),
+    ("Multinomial", "dtype"): (6, 7),
     ("Normalizer", "norm"): ("L1", "L2", "MAX"),
     ("Resize", "coordinate_transformation_mode"): (
         "align_corners", "asymmetric", "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel",

@@ -213,6 +213,8 @@ def crop_or_pad(node: Node) -> Output:
     if len(target) != len(chosen):
         raise LookupError("runtimes differ where there is not a size for each axis")
     node.elements(1, 1)
+    if not dims:
+        node.limits(FALSE, "onnxruntime does not pad scalars")
     for axis, size in zip(chosen, target, strict=True):
         node.requires(size >= 0, "a size must not be negative", unless=TRUE)
         dims[axis] = largest(size, 0)

@@ -325,6 +325,10 @@ def mel_weights(node: Node) -> Output:
     bins, length = node.elements(0), node.elements(1)
     assert bins
     assert length
+    for place in range(5):
+        if node.input(place).rank:
+            node.refuse("the inputs must be scalars", unless=equal(product(node.input(place).dims), 1))
+            node.limits(FALSE, "onnxruntime refuses a constant that is none")
     node.requires(bins[0] >= 0, "the number of bins must not be negative")
     node.requires(length[0] >= 0, "the length must not be negative", unless=equal(length[0], -1))
     return tensor([greatest(lambda q: (q - 1) * 2 <= largest(length[0], 0)), bins[0]])
