@@ -147,7 +147,7 @@ def main() -> None:
             except (AbsintError, ProcessError) as error:
                 print(f"{path.stem}: {str(error)[:100]}", file=sys.stderr, flush=True)
                 continue
-            counts.update(models=bool(queries), runs=len(seen))
+            counts.update(models=int(bool(queries)), runs=len(seen))
             for query in queries:
                 digest = hashlib.sha256(query.body.encode()).hexdigest()[:16]
                 file = given.output / query.logic / f"{query.status}-{digest}.smt2"

@@ -140,13 +140,13 @@ def dropout(node: Node) -> list[Output]:
     return [tensor(node.input(0).dims)] * node.outputs
 
 
-@specifies("Clip", first=11, grid=[at("N C"), at("N C", "", ""), at("N", None, ""), at("N", "K")])
+@specifies("Clip", first=11, grid=[at("N C"), at("N C", "", ""), at("N", None, ""), at("N", "K"), at("N", "1 1")])
 def clip(node: Node) -> Output:
     """The shape of the input; the ends are scalars."""
     for place in (1, 2):
         end = node.optional(place)
         if end is not None and end.rank > 0:
-            node.refuse("min and max must be scalars", unless=both(*[equal(size, 1) for size in end.dims]))
+            node.refuse("min and max must be scalars", unless=equal(end.dims[0], 1) if end.rank == 1 else FALSE)
     return tensor(node.input(0).dims)
 
 
