@@ -155,7 +155,10 @@ def main() -> None:
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_text(text_of(query), "ascii")
             print(f"{path.stem}: {len(seen)} runs, {len(queries)} queries", file=sys.stderr, flush=True)
-    print(f"{counts['models']} models, {counts['runs']} runs: {counts['sat']} files sat, {counts['unknown']} unknown")
+        print(
+            f"{counts['models']} models, {counts['runs']} runs: {counts['sat']} sat, {counts['unknown']} unknown",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

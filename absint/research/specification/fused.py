@@ -157,6 +157,7 @@ SKIPPED: Final = [
     at("B S D", "B T E", "D"),
     at("N D", "N D", "E", outputs=1),
     at("B S D", "B S D", "D", outputs=4),
+    *[at("B S D", "T E", "D"), at("S D", "B S D", "D")],
 ]
 
 
@@ -169,7 +170,9 @@ SKIPPED: Final = [
 def skip_normalisation(node: Node) -> list[Output]:
     """The shape of the input; two statistics of each row, and the sum that is normalised."""
     x, skip = node.input(0), node.input(1)
-    node.demand(x.rank == skip.rank, "input and skip must have one rank")
+    node.demand(
+        x.rank == skip.rank or (x.rank, skip.rank) == (3, 2), "input and skip must have one rank, but for a batch"
+    )
     node.agree(x.dims[-2:], skip.dims[-2:], "input and skip must agree")
     for place in range(2, len(node.inputs)):
         vector = node.optional(place)
@@ -193,9 +196,10 @@ def simplified_normalisation(node: Node) -> list[Output]:
     """The shape of X; the statistic keeps the axes before `axis`, and has 1 for the others."""
     x, scale = node.input(0), node.input(1)
     axis = node.axis(node.integer("axis", -1), x.rank)
+    node.demand(scale.rank <= x.rank, "the scale must not have more axes than X")
     for size, wanted in zip(scale.dims[::-1], x.dims[::-1], strict=False):
-        node.limits(equal(size, wanted), "the scale must have the shape of what is normalised")
-    node.limits(product(x.dims[axis:]) >= 1, "onnxruntime needs an element on the normalised axes")
+        node.requires(either(equal(size, wanted), equal(size, 1)), "the scale must broadcast to X")
+    node.requires(product(x.dims[axis:]) >= 1, "the normalised axes must have an element")
     return [tensor(x.dims), tensor([*x.dims[:axis], *[1] * (x.rank - axis)])][: node.outputs]
 
 
