@@ -73,7 +73,7 @@ def runs(path: Path, seed: int, seconds: float) -> list[Run]:
             tried[str(sorted(found.items()))] = found
     feeds = [feeds_for(result, sizes, seed=seed) for sizes in tried.values()]
     outputs = [name for name in names if name not in result.outputs]
-    request = (with_outputs(result, outputs), names, feeds, str(path.parent.resolve()))
+    request = (with_outputs(result, outputs), names, feeds)
     answer = cast("list[Mapping[str, Any] | str]", ask_once(RUNTIME, request, seconds, subject="onnxruntime"))
     return [
         Run(sizes, {name: values[name].shape for name in names if hasattr(values.get(name), "shape")})
