@@ -20,7 +20,8 @@ from absint.lattices.logic.formula import FALSE, TRUE, UNKNOWN_RELATION, Relatio
 from absint.lattices.terms import division, evaluation, expr, extremes, normal, periodic, polynomials, shortening
 from absint.lattices.terms.atoms import atom
 from absint.lattices.terms.dim import Dim
-from absint.lattices.terms.expr import MINUS_ONE, ONE_EXPR, ZERO_EXPR, Expr, Unknown, const, expr_of
+from absint.lattices.terms.expr import MINUS_ONE, ONE_EXPR, ZERO_EXPR, Atom, Expr, Unknown, const, expr_of
+from absint.solver.translate import Translator
 
 assert judging  # it imports every room that builds terms
 
@@ -52,6 +53,7 @@ def structural() -> None:
         "sum": lambda values, args: sum(arg.value(values) for arg in args),
         "product": lambda values, args: prod(arg.value(values) for arg in args),
     })  # fmt: skip
+    Translator._composite = _written  # type: ignore[method-assign]
     _replace(expr.add, _add)
     _replace(expr.sub, _sub)
     _replace(expr.mul, _mul)
@@ -165,6 +167,18 @@ def _mul(a: Dim, b: Dim) -> Dim:
     if a.const is not None and b.const is not None:
         return const(a.const * b.const)
     return expr_of(atom("product", (a, b), bounds))
+
+
+_composite = Translator._composite
+
+
+def _written(self: Translator, atom: Atom) -> str:
+    """The term of SMT-LIB."""
+    if atom.op not in ("sum", "product"):
+        return _composite(self, atom)
+    a, b = cast("tuple[Expr, Expr]", atom.args)
+    self.is_linear = self.is_linear and (atom.op == "sum" or a.const is not None or b.const is not None)
+    return f"({'+' if atom.op == 'sum' else '*'} {self.dim(a)} {self.dim(b)})"
 
 
 __all__ = ["structural", "without_rewrites"]

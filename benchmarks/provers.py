@@ -1,11 +1,12 @@
-"""Exported queries, asked of several provers: which claims each proves, and in what time.
+"""Queries, asked of several provers: which claims each proves, and in what time.
 
     absint export-queries MODELS --output QUERIES
+    python benchmarks/drawn.py MODELS --output QUERIES
     python benchmarks/provers.py QUERIES [--python torch=PATH] [--python jax=PATH] [--seconds 10]
 
-A query whose status is unsat is a claim that holds, one whose status is sat is a claim that does not. `--python` names
-the interpreter of an environment that has a prover; absint, Z3 and cvc5 are asked here. JAX takes every size for at
-least 1.
+A query whose status is unsat is a claim that holds, one whose status is sat is a claim that does not; one whose status
+is unknown is a claim that all runs agree with, and `settled` if some prover proves it. `--python` names the interpreter
+of an environment that has a prover; absint, Z3 and cvc5 are asked here. JAX takes every size for at least 1.
 """
 
 from __future__ import annotations
@@ -47,15 +48,17 @@ def asked(prover: str, python: str, files: Sequence[str], seconds: float) -> dic
     return found
 
 
+STATUSES = {"unsat": "of {} that hold", "unknown": "of {} that runs agree with", "sat": "of {} that do not hold"}
+
+
 def row(prover: str, found: dict[str, tuple[str, float]], wanted: dict[str, str]) -> list[str]:
-    """The numbers of true and of false claims proved, and the times of the questions."""
+    """The numbers of claims proved, by status, and the times of the questions."""
     counts = Counter((wanted[file], verdict.split(":")[0]) for file, (verdict, _) in found.items())
     times = sorted(time for _, time in found.values())
     others = Counter(verdict.split(":")[0] for verdict, _ in found.values())
     return [
         prover,
-        str(counts["unsat", "proved"]),
-        str(counts["sat", "proved"]),
+        *(str(counts[status, "proved"]) for status in STATUSES if status in wanted.values()),
         *(str(others[name]) for name in ("no form", "no time", "failed")),
         f"{1e3 * statistics.median(times):.1f}",
         f"{1e3 * times[-1]:.0f}",
@@ -77,18 +80,21 @@ def main() -> None:
     }
     others = dict(text.split("=", 1) for text in options.python)
     statuses = Counter(wanted.values())
-    rows = []
+    rows, settled = [], set[str]()
     for prover in ("absint", "z3", "cvc5", *others):
         start = perf_counter()
         found = asked(prover, others.get(prover, sys.executable), list(wanted), options.seconds)
         rows.append(row(prover, found, wanted))
+        settled.update(file for file, (verdict, _) in found.items() if verdict == "proved")
         print(f"{prover}: {perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
         reasons = Counter(verdict for verdict, _ in found.values() if verdict.startswith(("failed", "no form")))
         for reason in reasons.most_common(5):
             print(f"  {reason}", file=sys.stderr)
-    heads = ["prover", f"proved of {statuses['unsat']}", f"of {statuses['sat']} that do not hold", "no form", "no time",
-             "failed", "ms, median", "ms, most", "s, all"]  # fmt: skip
+    shown = [text.format(f"{statuses[status]:,}") for status, text in STATUSES.items() if statuses[status]]
+    heads = ["prover", *shown, "no form", "no time", "failed", "ms, median", "ms, most", "s, all"]
     print(table(heads, rows))
+    if statuses["unknown"]:
+        print(f"\nsettled: {sum(wanted[file] == 'unknown' for file in settled):,} of {statuses['unknown']:,}")
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import onnx
 import pytest
 
 import absint
+from absint.research.study.solvers import by_z3
 from tests.absint.shapes.flows import FLOWS
 
 ROOT = Path(__file__).parents[1]
@@ -68,6 +69,10 @@ QUERIES = {
         (assert (<= 1 x0 2147483647)) (assert (<= 1 x1 2147483647))
         (assert (or (= x0 x1) (= x0 1)))
         (assert (not (= (ite (= x0 1) x1 x0) x1)))""",
+    "unknown-twice": """
+        (declare-const x0 Int)
+        (assert (<= 0 x0 2147483647))
+        (assert (not (= (div (* 2 x0) 2) x0)))""",
     "sat-halves": """
         (declare-const x0 Int)
         (assert (<= 0 x0 2147483647))
@@ -85,9 +90,26 @@ def test_provers_are_asked_the_same(tmp_path: Path) -> None:
         script = f'(set-info :notes "a ""text"" (assert")\n(set-logic QF_LIA){text}\n(check-sat)\n(exit)\n'
         (tmp_path / "QF_LIA" / f"{name}.smt2").write_text(script)
     told = output("provers.py", str(tmp_path)).splitlines()
-    assert told[0].startswith("| prover | proved of 2 | of 2 that do not hold | no form | no time | failed |")
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in told[2:] if line]
-    assert [row[:6] for row in rows] == [[name, "2", "0", "0", "0", "0"] for name in ("absint", "z3", "cvc5")]
+    heads = (
+        "| prover | of 2 that hold | of 1 that runs agree with | of 2 that do not hold | no form | no time | failed |"
+    )
+    assert told[0].startswith(heads)
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in told[2:5]]
+    assert [row[:7] for row in rows] == [[name, "2", "1", "0", "0", "0", "0"] for name in ("absint", "z3", "cvc5")]
+    assert told[-1] == "settled: 1 of 1"
+
+
+def test_queries_are_drawn_from_runs(tmp_path: Path) -> None:
+    """A pair that differs in a run follows from nothing; some that agree in all runs do."""
+    (tmp_path / "models").mkdir()
+    shutil.copy(ROOT / MODEL, tmp_path / "models")
+    told = output("drawn.py", str(tmp_path / "models"), "--output", str(tmp_path / "queries"), "--pairs", "4")
+    files = sorted((tmp_path / "queries").glob("*/*.smt2"))
+    verdicts = {(file.name.partition("-")[0], by_z3(file.read_text(), 10.0)[0]) for file in files}
+    assert len(files) > 4
+    assert ("unknown", "unsat") in verdicts
+    assert {verdict for status, verdict in verdicts if status == "sat"} == {"sat"}
+    assert told.startswith("1 models, ")
 
 
 def test_what_jax_can_be_told() -> None:

@@ -111,7 +111,7 @@ def disagreements(found: NodeDraft, tally: Counter[str]) -> Iterator[str]:
         try:
             inputs = [_input(arrays[name]) if name else None for name in names]
             node = Node(found.operator, version, inputs, dict(attributes_of(operation.attributes)), found.outputs)
-            meaning: Output | Sequence[Output] | IllegalError = spec.function(node)
+            meaning: Output | Sequence[Output] | IllegalError = spec.outputs(node)
         except IllegalError as error:
             meaning = error
         except (LookupError, AssertionError, TypeError, ValueError, ZeroDivisionError, NotComparedError):

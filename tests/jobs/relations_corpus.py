@@ -34,8 +34,8 @@ from absint.runs.pool import ask_once
 from absint.runs.process import ProcessError
 from absint.runs.run import Kind, feeds_for, with_outputs
 from tests.real_models import FOLDERS
-from tests.soundness.row_runs import RUNTIME
 
+RUNTIME: Final = "absint.runs.session:all_outputs"
 RUNS: Final = 8
 DATA: Final[Sequence[Kind]] = ("random", "zeros", "random", "ones", "random", "signed", "random", "random") * 2
 """Kinds of data of runs, of which the first that succeed count."""
@@ -88,7 +88,7 @@ def dims_of(result: absint.Result) -> dict[Place, Expr]:
     return found
 
 
-def seen(result: absint.Result, places: Sequence[Place], path: Path, seconds: float) -> list[dict[Place, int]]:
+def seen(result: absint.Result, places: Sequence[Place], seconds: float) -> list[dict[Place, int]]:
     """The sizes in as many runs as succeed, up to one more than is asked for."""
     names = list(dict.fromkeys(name for name, axis in places if axis >= 0))
     starts, feeds, bindings = result.once(Starts), [], []
@@ -99,7 +99,7 @@ def seen(result: absint.Result, places: Sequence[Place], path: Path, seconds: fl
             feeds.append(spread(feeds_for(result, sizes, seed=seed, values=kind), seed))
             bindings.append(sizes)
     outputs = [name for name in names if name not in result.outputs]
-    request = (with_outputs(result, outputs), names, feeds, str(path.parent.resolve()))
+    request = (with_outputs(result, outputs), names, feeds)
     answer = cast("list[Mapping[str, Any] | str]", ask_once(RUNTIME, request, seconds, subject="onnxruntime"))
     runs = []
     for sizes, values in zip(bindings, answer, strict=True):
@@ -136,7 +136,7 @@ def line(path: Path, totals: Counter[str], seconds: float, open_: list[str]) -> 
     if all(axis < 0 for _, axis in places) or path.stat().st_size > LARGEST:
         return ""
     try:
-        *runs, last = seen(off, places, path, seconds * 10) or [{}]
+        *runs, last = seen(off, places, seconds * 10) or [{}]
     except (AbsintError, ProcessError) as error:
         return f"{path.stem:30} no runs: {str(error)[:60]}"
     if len(runs) < RUNS:

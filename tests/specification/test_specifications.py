@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from absint.research.specification.choices import CHOICES
 from absint.research.specification.formulas import Defined, both, equal, greatest, variable
 from absint.research.specification.node import Node, tensor
 from absint.research.specification.specs import Instance, Specification, at, specification, specified
@@ -40,6 +41,19 @@ def test_operators_of_onnxruntime_run(operator: str) -> None:
     assert spec is not None
     wrong = spec._replace(function=lambda node: tensor([7, *node.input(0).dims]))
     assert list(differences(wrong, operator, 1, spec.grid[0]))
+
+
+@pytest.mark.parametrize(("operator", "name"), CHOICES)
+def test_other_ways_are_illegal_and_fail(operator: str, name: str) -> None:
+    domain = "ai.onnx.ml" if operator in ("CastMap", "Normalizer") else ""
+    version = versions(domain, operator)[-1]
+    spec = specification(domain, operator, version)
+    assert spec is not None
+    instance = next(found for found in spec.grid if found.first <= version <= found.last)
+    other = "other" if isinstance(CHOICES[operator, name][0], str) else 2
+    wrong = instance._replace(attributes={**instance.attributes, name: other})
+    assert f"{name} must be one of" in spec.meaning(operator, version, wrong).legal[0].reason
+    assert not list(differences(spec, operator, version, wrong))
 
 
 def _wrong(function: object, instance: Instance) -> list[str]:

@@ -4,6 +4,7 @@ They share no code with the rules, and no analysis imports them: rules are prove
 
     formulas     integer terms and formulas; sizes that are defined by what is true of them
     node         a node as a specification sees it, and its meaning
+    choices      attributes that name one of a few ways
     specs        the specifications by operator; the grid of instances at which each is compared
 
     elementwise    each element from elements at the same place; broadcasting
@@ -14,7 +15,7 @@ They share no code with the rules, and no analysis imports them: rules are prove
     layout         elements rearranged: transpose, concat, split, pad
     reshaping      Reshape; Slice
     indexing       elements read or written at given places
-    generators     new tensors; quantisation
+    generators     new tensors; sizes; quantisation
     recurrent      layers in time, and with a state
     learning       classical machine learning: ai.onnx.ml
     attention      attention by heads, positions

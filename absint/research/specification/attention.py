@@ -106,6 +106,7 @@ def _heads(node: Node, x: Input, attribute: str) -> Heads:
             node.limits(equal(x.dims[1], count), "onnxruntime needs heads to be as many as said")
         return Heads(*x.dims)
     batch, steps, width = x.dims
+    node.demand(count >= 1, "the heads must be positive")
     node.requires(equal(width % count, 0), "the heads must share the last axis")
     return Heads(batch, count, steps, width // count)
 

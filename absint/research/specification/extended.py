@@ -247,6 +247,7 @@ def convolution(node: Node) -> Output:
     for place in (1, 2, 6, 7):
         node.requires(is_one_value(node.input(place)), "there must be one scale and zero point of X and Y")
     for place in (4, 5):
+        node.demand(node.input(place).rank <= 1, "scales and zero points of W must be single values, or vectors")
         for size in node.input(place).dims:
             single = either(equal(size, 1), equal(size, node.input(3).dims[0]))
             node.requires(single, "there must be one value, or one for each output channel")

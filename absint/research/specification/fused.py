@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from absint.research.specification.elementwise import broadcast
-from absint.research.specification.formulas import Term, either, equal, greatest, product
+from absint.research.specification.formulas import Term, both, either, equal, greatest, product
 from absint.research.specification.layout import number, with_one
 from absint.research.specification.node import Input, Node, Output, tensor
 from absint.research.specification.products import fits_into, product_of
@@ -74,6 +75,15 @@ def _turned(x: Input, batch_last: int, swapped: int) -> list[Term]:
     return sizes
 
 
+GEMM_NUMBERS: Final = {
+    **dict.fromkeys(("Relu", "Sigmoid", "Softplus", "Softsign", "Tanh"), ""),
+    **dict.fromkeys(("LeakyRelu", "Elu", "Celu", "ThresholdedRelu"), "alpha"),
+    **dict.fromkeys(("HardSigmoid", "ScaledTanh", "ParametricSoftplus"), "alpha beta"),
+    "Selu": "alpha gamma",
+}
+"""The numbers that each activation of FusedGemm must have."""
+
+
 @specifies(
     "FusedGemm",
     domain=MICROSOFT,
@@ -81,26 +91,73 @@ def _turned(x: Input, batch_last: int, swapped: int) -> list[Term]:
         at("M K", "L N", "D E", activation="Relu"),
         at("K M", "N L", "D", transA=1, transB=1, activation="Relu"),
         at("M K", "L N", "", activation="Relu"),
+        at("M K", "L N", "D", activation="HardSigmoid", activation_alpha=0.5, activation_beta=1.0),
+        *[at("M K", "L N", "D"), at("M K", "L N", "D", activation="Gelu")],
+        at("M K", "L N", "D", activation="Selu", activation_alpha=0.5, activation_beta=1.0),
     ],
 )
 def fused_gemm(node: Node) -> Output:
     """A B + C, activated."""
+    needed = GEMM_NUMBERS.get(node.text("activation"))
+    node.demand(needed is not None, "the activation must be one that onnxruntime knows")
+    for name in (needed or "").split():
+        node.demand(f"activation_{name}" in node.attributes, f"the activation needs {name}")
     a, b, c = (node.input(place) for place in range(3))
     sizes = product_of(node, a, b)
     fits_into(node, c, sizes)
     return tensor(sizes)
 
 
-FUSED: Final = [item._replace(attributes={**item.attributes, "activation": "Relu"}) for item in CONVOLUTIONS]
+CONV_NUMBERS: Final = {
+    "Relu": -1,
+    "Tanh": -1,
+    "Sigmoid": -1,
+    "HardSwish": -1,
+    "LeakyRelu": 1,
+    "Clip": 2,
+    "HardSigmoid": 2,
+}
+"""How many numbers each activation of FusedConv must have; -1: none is read."""
 
 
-specifies("FusedConv", domain=MICROSOFT, grid=FUSED)(sliding)
+@specifies(
+    "FusedConv",
+    domain=MICROSOFT,
+    grid=[
+        *[item._replace(attributes={**item.attributes, "activation": "Relu"}) for item in CONVOLUTIONS],
+        *[at("N C H", "M D 3"), at("N C H", "M D 3", activation="Elu"), at("N C H", "M D 3", activation="Clip")],
+        at("N C H", "M D 3", activation="Clip", activation_params=[0.5]),
+        at("N C H", "M D 3", activation="Clip", activation_params=[0.5, 2.0]),
+        at("N C H", "M D 3", activation="LeakyRelu", activation_params=[0.5, 2.0]),
+        at("N C H", "M D 3", activation="Tanh", activation_params=[0.5]),
+        at("N C H", "M D 3", "B", "A E I", strides=[2]),
+        at("N C H W", "M D K 3", None, "A E I J", activation="Relu", pads=[1, 0, 2, 1]),
+        *[at("N C H", "M D 3", None, "A E I J"), at("N C H", "M D 3", None, "N M H", auto_pad="SAME_UPPER")],
+    ],
+)
+def fused_convolution(node: Node) -> Output:
+    """X with W, as Conv, plus Z, activated."""
+    if "activation" in node.attributes:
+        count, given = CONV_NUMBERS.get(node.text("activation")), node.attributes.get("activation_params", ())
+        node.demand(count is not None, "the activation must be one that onnxruntime knows")
+        assert isinstance(given, Sequence)
+        node.demand(count in (-1, len(given)), "the activation must have its numbers")
+    found, z = sliding(node), node.optional(3)
+    if z is not None:
+        reason, empty = "Z must have the sizes of the output", equal(node.input(0).dims[0] * node.input(1).dims[0], 0)
+        if z.rank != len(found.dims):
+            node.refuse(reason, unless=empty)
+        for size, defined in zip(z.dims, found.dims, strict=False):
+            node.requires(both(defined.condition(size), size >= defined.least), reason, unless=empty)
+    return found
+
 
 SKIPPED: Final = [
     at("B S D", "B S D", "E"),
     at("B S D", "B T E", "D"),
     at("N D", "N D", "E", outputs=1),
     at("B S D", "B S D", "D", outputs=4),
+    *[at("B S D", "T E", "D"), at("S D", "B S D", "D")],
 ]
 
 
@@ -137,9 +194,10 @@ def simplified_normalisation(node: Node) -> list[Output]:
     """The shape of X; the statistic keeps the axes before `axis`, and has 1 for the others."""
     x, scale = node.input(0), node.input(1)
     axis = node.axis(node.integer("axis", -1), x.rank)
+    node.demand(scale.rank <= x.rank, "the scale must not have more axes than X")
     for size, wanted in zip(scale.dims[::-1], x.dims[::-1], strict=False):
-        node.limits(equal(size, wanted), "the scale must have the shape of what is normalised")
-    node.limits(product(x.dims[axis:]) >= 1, "onnxruntime needs an element on the normalised axes")
+        node.requires(either(equal(size, wanted), equal(size, 1)), "the scale must broadcast to X")
+    node.requires(product(x.dims[axis:]) >= 1, "the normalised axes must have an element")
     return [tensor(x.dims), tensor([*x.dims[:axis], *[1] * (x.rank - axis)])][: node.outputs]
 
 

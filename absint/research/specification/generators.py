@@ -69,10 +69,39 @@ def constant_of_shape(node: Node) -> Output:
     return tensor(sizes)
 
 
-@specifies("RandomNormal RandomUniform", grid=[at(shape=[3, 4]), at(shape=[0])])
+@specifies("Shape", grid=[at("N C H"), at(""), at("4 N")])
+@specifies(
+    "Shape",
+    first=15,
+    grid=[
+        at("N C H"),
+        at("N C H", start=1),
+        at("N C H", end=-1),
+        at("N C H", start=-2, end=9),
+        at("N C", start=1, end=0),
+    ],
+)
+def shape(node: Node) -> Output:
+    """The sizes, from `start` to before `end`, which are clamped to the axes."""
+    dims = node.input(0).dims
+    start, end = node.integer("start"), node.integer("end", len(dims))
+    first, last = (min(max(axis + len(dims) if axis < 0 else axis, 0), len(dims)) for axis in (start, end))
+    found = [dims[axis] for axis in range(first, last)]
+    return tensor([len(found)], found)
+
+
+@specifies("Size", grid=[at("N C H"), at(""), at("4 N")])
+def size(node: Node) -> Output:
+    """The number of elements."""
+    return tensor([], [product(node.input(0).dims)])
+
+
+@specifies("RandomNormal RandomUniform", grid=[at(shape=sizes) for sizes in ([3, 4], [0], [2, -1])])
 def random_of_shape(node: Node) -> Output:
     """The sizes that the attribute lists."""
-    return tensor(node.integers("shape") or [])
+    sizes = node.integers("shape") or []
+    node.demand(min(sizes, default=0) >= 0, "a size must not be negative")
+    return tensor(sizes)
 
 
 @specifies("RandomNormalLike RandomUniformLike", grid=[at("N C")])
@@ -111,7 +140,7 @@ def dropout(node: Node) -> list[Output]:
     return [tensor(node.input(0).dims)] * node.outputs
 
 
-@specifies("Clip", first=11, grid=[at("N C"), at("N C", "", ""), at("N", None, ""), at("N", "K")])
+@specifies("Clip", first=11, grid=[at("N C"), at("N C", "", ""), at("N", None, ""), at("N", "K"), at("N", "1 1")])
 def clip(node: Node) -> Output:
     """The shape of the input; the ends are scalars."""
     for place in (1, 2):
@@ -123,14 +152,17 @@ def clip(node: Node) -> Output:
     return tensor(node.input(0).dims)
 
 
-@specifies("Multinomial", grid=[at("N C"), at("N C", sample_size=5)])
+@specifies("Multinomial", grid=[at("N C"), *[at("N C", sample_size=size) for size in (5, 0, -1)]])
 def multinomial(node: Node) -> Output:
     """`sample_size` draws for each row."""
     x = node.input(0)
     if x.rank != 2:
         raise LookupError("onnxruntime runs other ranks")
-    node.limits(both(*[size >= 1 for size in x.dims]), "onnxruntime needs a row, and a class to draw")
-    return tensor([x.dims[0], node.integer("sample_size", 1)])
+    draws = node.integer("sample_size", 1)
+    node.demand(draws >= 0, "the draws must not be negative")
+    filled = both(*[size >= 1 for size in (*x.dims, term(draws))])
+    node.limits(filled, "onnxruntime needs a row, a class and a draw")
+    return tensor([x.dims[0], draws])
 
 
 @specifies(

@@ -47,7 +47,7 @@ from absint.research.specification.windows import demand_windows, require_kernel
         at("N C H W", "D M 2 3", kernel_shape=[2, 3], strides=[2, 1]),
         at("N C H", "D M 3", auto_pad="VALID", pads=[1, 1]),
         *[at("N C H", "D M 3", strides=[3, 3]), at("N C H", "D M 3", kernel_shape=[3, 3])],
-        at("N C H", "D M 3", output_padding=[0, 0]),
+        *[at("N C H", "D M 3", strides=[2], output_padding=added) for added in ([0, 0], [-1], [2])],
         at("N 6 H", "6 M 3", "B", group=3, strides=[3], dilations=[2], output_padding=[2]),
     ],
 )
@@ -67,8 +67,13 @@ def transposed_convolution(node: Node) -> Output:
     extra = node.integers("output_padding") or [0] * axes
     demand_windows(node, axes, strides, dilations, pads)
     node.demand(len(extra) == axes, "each axis must have its output_padding")
+    for added, stride, dilation in zip(extra, strides, dilations, strict=False):
+        node.demand(0 <= added < max(stride, dilation), "output_padding must be below stride or dilation")
+        node.limits(term(added) < stride, "onnxruntime needs an output_padding below the stride", is_required=True)
     wanted = (node.integers("output_shape") or [])[-axes:] or None  # also with batch and channels
-    node.demand(all(size >= 1 for size in wanted or ()), "the output must have an element")
+    if wanted is not None and set(wanted) == {-1}:
+        raise LookupError("onnxruntime takes -1 for no output_shape")
+    node.demand(min(wanted or [1]) >= 1, "the output must have an element")
     mode, sizes = node.text("auto_pad", "NOTSET"), list[Int]()
     node.demand(mode == "NOTSET" or not node.integers("pads"), "pads and auto_pad exclude each other")
     require_kernel(node, w.dims[2:])
@@ -151,7 +156,7 @@ def pool_of_regions(node: Node) -> Output:
     """(regions, C, pooled sizes)."""
     x, regions = node.input(0), node.input(1)
     sizes = node.integers("pooled_shape") or []
-    node.demand(len(sizes) == 2, "there must be a height and a width")
+    node.demand(len(sizes) == 2 and min(sizes) >= 1, "there must be a height and a width")
     if x.rank != 4 or regions.rank != 2:
         raise LookupError("onnxruntime runs other ranks")
     node.requires(equal(regions.dims[1], 5), "a region must have an image and four numbers")
@@ -198,10 +203,15 @@ def align_regions(node: Node) -> Output:
 )
 def crop_or_pad(node: Node) -> Output:
     """The given axes, or all, at the sizes of the target."""
-    dims, target, axes = list(node.input(0).dims), node.elements(1, 1) or (), node.integers("axes")
+    dims, target, axes = list(node.input(0).dims), node.elements(1) or (), node.integers("axes")
     chosen = [node.axis(axis, len(dims)) for axis in (range(len(dims)) if axes is None else axes)]
+    if len(set(chosen)) < len(chosen):
+        raise LookupError("the documents leave open what an axis that is repeated means")
     if len(target) != len(chosen):
         raise LookupError("runtimes differ where there is not a size for each axis")
+    node.elements(1, 1)
+    if not dims:
+        node.limits(FALSE, "onnxruntime does not pad scalars")
     for axis, size in zip(chosen, target, strict=True):
         node.requires(size >= 0, "a size must not be negative", unless=TRUE)
         dims[axis] = largest(size, 0)
@@ -275,6 +285,7 @@ def _is_exact(scales: Sequence[Fraction]) -> None:
 def upsample_images(node: Node) -> Output:
     """Images, their height and width scaled."""
     x = node.input(0)
+    node.demand(node.text("mode", "nearest") in ("nearest", "bilinear"), "the mode must be known")
     node.demand(x.rank == 4, "X must be images")
     scales = [node.ratio(name) for name in ("height_scale", "width_scale")]
     _is_exact(scales)
@@ -306,6 +317,7 @@ def upsample_images(node: Node) -> Output:
 def upsample(node: Node) -> Output:
     """Every axis scaled, none down."""
     x = node.input(0)
+    node.demand(node.text("mode", "nearest") in ("nearest", "linear"), "the mode must be known")
     scales = node.ratios("scales") or node.fractions(1)
     if len(scales) > x.rank:
         raise LookupError("onnxruntime looks at the first scales")
@@ -356,6 +368,8 @@ def resize(node: Node) -> Output:
     scales, sizes = node.fractions(place), node.elements(3) or ()
     node.demand(bool(scales) != bool(sizes), "either scales or sizes must be given")
     axes = [node.axis(axis, x.rank) for axis in node.integers("axes") or range(x.rank)]
+    if len(set(axes)) < len(axes):
+        node.limits(FALSE, "onnxruntime needs axes that differ", is_required=True)
     node.demand(len(scales or sizes) == len(axes), "there must be a scale or a size for each axis")
     node.demand(all(scale > 0 for scale in scales), "a scale must be positive")
     _is_exact(scales)

@@ -7,6 +7,7 @@ from itertools import combinations
 
 from absint.research.specification.elementwise import broadcast
 from absint.research.specification.formulas import (
+    FALSE,
     TRUE,
     Defined,
     Formula,
@@ -268,10 +269,10 @@ def split(node: Node) -> list[Output]:
     return [tensor([*x.dims[:axis], part, *x.dims[axis + 1 :]]) for part in parts]
 
 
-@specifies(
-    "DepthToSpace",
-    grid=[at("N C H W", blocksize=2), at("N C H W", blocksize=3), at("N C H", blocksize=2), at("N C H W", blocksize=0)],
-)
+BLOCKS = [*[at("N C H W", blocksize=size) for size in (2, 3, 0, -1)], at("N C H", blocksize=2)]
+
+
+@specifies("DepthToSpace", grid=BLOCKS)
 def depth_to_space(node: Node) -> Output:
     """Channels into blocks of the image."""
     block = node.integer("blocksize")
@@ -286,10 +287,11 @@ def _share(size: Term, count: int) -> Defined:
     return Defined(lambda q: equal(q * count, size))
 
 
-@specifies("SpaceToDepth", grid=[at("N C H W", blocksize=2), at("N C H W", blocksize=3), at("N C H", blocksize=2)])
+@specifies("SpaceToDepth", grid=BLOCKS)
 def space_to_depth(node: Node) -> Output:
     """Blocks of the image into channels."""
     block = node.integer("blocksize")
+    node.demand(block >= 1, "blocks must have an element")
     node.demand(node.input(0).rank == 4, "the input must have rank 4")
     batch, channels, *image = node.input(0).dims
     for size in image:
@@ -308,6 +310,7 @@ PADS = ["0 1 2 3", "-1 0 0 -2", "1 -1 1 0"]
     grid=[
         *[at("N C H", "= 1 2", None, "= 1"), at("N C H", "= 1 2 3 -1", None, "= -1 0"), at("N", "= 1 2")],
         *[at("N C", "= 0 1", None, ". 1"), at("N C", "= 0 1", None, "1x1= 1")],
+        *[at("N C", "1x4= 0 1 a 0"), at("N C", "4x1= 0 1 2 0"), at("", "=")],
     ],
 )
 @specifies(
@@ -324,8 +327,13 @@ PADS = ["0 1 2 3", "-1 0 0 -2", "1 -1 1 0"]
 def pad(node: Node) -> Output:
     """With a border: negative pads crop. Only constants need no elements to make one of."""
     x = node.input(0)
+    if not x.rank:
+        node.limits(FALSE, "onnxruntime does not pad scalars", is_required=True)
     pads = node.integers("pads") if node.version < 11 else node.elements(1)
     assert pads is not None
+    if node.version >= 11 and (given := node.input(1)).rank != 1:
+        is_row = equal(given.dims[0], 1) if given.rank == 2 else FALSE
+        node.refuse("pads must be a vector", unless=is_row)
     mode = node.text("mode", "constant")
     node.demand(mode in ("constant", "edge", "reflect", "wrap"), "the mode must be one of those of the operator")
     chosen = node.elements(3, 1)
@@ -369,30 +377,3 @@ def _extended(node: Node, size: Term, before: Int, after: Int, nothing: Formula)
             is_required=True,
             unless=nothing,
         )
-
-
-@specifies("Shape", grid=[at("N C H"), at(""), at("4 N")])
-@specifies(
-    "Shape",
-    first=15,
-    grid=[
-        at("N C H"),
-        at("N C H", start=1),
-        at("N C H", end=-1),
-        at("N C H", start=-2, end=9),
-        at("N C", start=1, end=0),
-    ],
-)
-def shape(node: Node) -> Output:
-    """The sizes, from `start` to before `end`, which are clamped to the axes."""
-    dims = node.input(0).dims
-    start, end = node.integer("start"), node.integer("end", len(dims))
-    first, last = (min(max(axis + len(dims) if axis < 0 else axis, 0), len(dims)) for axis in (start, end))
-    found = [dims[axis] for axis in range(first, last)]
-    return tensor([len(found)], found)
-
-
-@specifies("Size", grid=[at("N C H"), at(""), at("4 N")])
-def size(node: Node) -> Output:
-    """The number of elements."""
-    return tensor([], [product(node.input(0).dims)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Final
 
 from absint.research.specification.formulas import FALSE, TRUE, Term, equal, product, term
@@ -16,6 +17,8 @@ def _count(node: Node, *names: str) -> int:
     """The length of the list that is given."""
     for name in names:
         value = node.attributes.get(name)
+        if isinstance(value, Held):
+            return prod(value.dims)
         if isinstance(value, Sequence) and not isinstance(value, str):
             return len(value)
     return 0
@@ -97,6 +100,11 @@ def normalizer(node: Node) -> Output:
     ],
 )
 @specifies("Binarizer", domain=ML, grid=[at("N F", threshold=0.5), at("N F H"), at("")])
+def element_wise(node: Node) -> Output:
+    """The shape of the input."""
+    return tensor(node.input(0).dims)
+
+
 @specifies(
     "LabelEncoder",
     domain=ML,
@@ -107,8 +115,11 @@ def normalizer(node: Node) -> Output:
         at("float:", keys_floats=[1.0], values_int64s=[3]),
     ],
 )
-def element_wise(node: Node) -> Output:
-    """The shape of the input."""
+def label_encoder(node: Node) -> Output:
+    """The shape of the input, each element replaced by the value of its key."""
+    for part in ("keys", "values"):
+        given = [name for name in node.attributes if name.startswith(f"{part}_")]
+        node.demand(len(given) == 1, f"there must be one list of {part}")
     return tensor(node.input(0).dims)
 
 
@@ -351,6 +362,14 @@ def trees(node: Node) -> list[Output]:
     return [tensor([rows, node.integer("n_targets")])]
 
 
+LENGTHS: Final = {
+    "nodes_featureids": "nodes_splits nodes_modes nodes_truenodeids nodes_falsenodeids nodes_trueleafs nodes_falseleafs"
+    " nodes_hitrates nodes_missing_value_tracks_true",
+    "leaf_targetids": "leaf_weights",
+}
+"""Lists that have as many entries as another."""
+
+
 @specifies(
     "TreeEnsemble",
     domain=ML,
@@ -377,5 +396,12 @@ def trees(node: Node) -> list[Output]:
 def leaves(node: Node) -> Output:
     """A number for each row and target."""
     rows = _rows(node)
+    for name in ("nodes_splits", "leaf_weights"):
+        table, dtype = node.attributes.get(name), node.input(0).dtype
+        fits = not isinstance(table, Held) or dtype in ("", table.dtype)
+        node.demand(fits, f"{name} must have the type of the input")
+    for first, others in LENGTHS.items():
+        for name in set(others.split()).intersection(node.attributes):
+            node.demand(_count(node, name) == _count(node, first), f"{name} must have as many entries as {first}")
     _read(node, node.integers("nodes_featureids") or [])
     return tensor([rows, node.integer("n_targets")])

@@ -168,13 +168,21 @@ GATED: Final = {"q_num_heads": 4, "kv_num_heads": 2}
         at("B S 8", "B S 4", "B S V", None, "C T D", outputs=2, update_rule="gated", **GATED),
         at("B S 8", "B S 4", "B S 2", None, None, "C T D", outputs=2, update_rule="delta", **GATED),
         at("B S 8", "B S 4", "B S 2", None, "B S 2", "B S 1", outputs=2, **GATED),
+        *[
+            at("B S 8", "B S 4", "B S 2", None, "B S 2", outputs=2, update_rule=way, **GATED)
+            for way in ("delta", "gated_delta")
+        ],
     ],
 )
 def linear_attention(node: Node) -> list[Output]:
     """(batch, steps, query heads * size of a value); a matrix (size of a key, of a value) for each key head."""
     q, k, v = (node.input(place) for place in range(3))
     heads, shared = node.integer("q_num_heads"), node.integer("kv_num_heads")
+    node.demand(min(heads, shared) >= 1, "the heads must be positive")
     node.demand(heads % shared == 0, "query heads must be a multiple of key heads")
+    ways = node.text("update_rule", "gated_delta").split("_")
+    for place, way in ((4, "gated"), (5, "delta")):
+        node.demand(way not in ways or node.optional(place) is not None, f"{way} needs input {place}")
     for other in (k, v):
         node.agree(other.dims[:2], q.dims[:2], "batches and steps must agree")
     for x, count in ((q, heads), (k, shared), (v, shared)):
@@ -210,6 +218,7 @@ def plain_linear_attention(node: Node) -> list[Output]:
     heads, groups = node.integer("q_num_heads"), node.integer("kv_num_heads")
     if node.text("update_rule", "gated_delta") != "linear" or node.integer("state_window"):
         raise LookupError("attention without gates is specified")
+    node.demand(min(heads, groups) >= 1, "the heads must be positive")
     node.demand(max(heads, groups) % min(heads, groups) == 0, "one number of heads must be a multiple of the other")
     for other in (k, v):
         node.agree(other.dims[:2], q.dims[:2], "batches and steps must agree")

@@ -155,6 +155,9 @@ def keeps_shape(node: Node) -> Output:
             node.limits(FALSE, "onnxruntime needs an odd size, and positive factors", is_required=True)
     if node.operator == "LpNormalization":
         node.demand(node.integer("p", 2) in (1, 2), "the norm must be the first or the second")
+    if node.operator == "MeanVarianceNormalization":
+        for axis in node.integers("axes") or []:
+            node.axis(axis, x.rank)
     if x.rank == 0:
         raise LookupError("runtimes differ on a scalar")
     is_max = node.operator.lower().endswith("max")
@@ -289,7 +292,7 @@ def fourier(node: Node) -> Output:
     default = node.integer("axis", 1 if node.version < 20 else -2)
     axis = node.axis(int(str(chosen[0])) if chosen else default, x.rank)
     length = given[0] if given else x.dims[axis]
-    one_sided = node.integer("onesided") == 1
+    one_sided = bool(node.integer("onesided"))
     kinds = [equal(x.dims[-1], parts) for parts in ((2,) if one_sided and node.integer("inverse") else (1, 2))]
     node.requires(either(*kinds), "the last axis must hold numbers, real or complex")
     node.demand(axis != x.rank - 1, "the axis must not be that of real and imaginary parts")
@@ -322,6 +325,10 @@ def mel_weights(node: Node) -> Output:
     bins, length = node.elements(0), node.elements(1)
     assert bins
     assert length
+    for place in range(5):
+        if node.input(place).rank:
+            node.refuse("the inputs must be scalars", unless=equal(product(node.input(place).dims), 1))
+            node.limits(FALSE, "onnxruntime refuses a constant that is none")
     node.requires(bins[0] >= 0, "the number of bins must not be negative")
     node.requires(length[0] >= 0, "the length must not be negative", unless=equal(length[0], -1))
     return tensor([greatest(lambda q: (q - 1) * 2 <= largest(length[0], 0)), bins[0]])

@@ -10,6 +10,7 @@ from itertools import combinations as pairs, product as combinations
 from typing import Final, NamedTuple
 
 from absint.research.specification.formulas import (
+    FALSE,
     TRUE,
     Defined,
     Formula,
@@ -81,7 +82,7 @@ def reshape(node: Node) -> Output:
         if {place, other} & set(open_):
             twice = both(equal(wanted[place], -1), equal(wanted[other], -1))
             node.requires(negated(twice), "at most one size may be -1")
-    copies = not node.integer("allowzero")
+    copies = node.integer("allowzero") != 1
     for place in range(x.rank, len(wanted)):
         if copies:
             node.requires(negated(equal(wanted[place], 0)), f"size {place} must not copy an axis that there is not")
@@ -198,6 +199,7 @@ SLICES = [
 
 
 @specifies("Slice", last=9, grid=[at("N C", starts=[int(a)], ends=[int(b)], axes=[int(c)]) for a, b, c in SLICES])
+@specifies("Slice", last=9, grid=[at(dims, starts=[], ends=[]) for dims in ("", "N C")])
 @specifies(
     "Slice",
     first=10,
@@ -226,10 +228,11 @@ SLICES = [
         at("N 6", "= 5", "= 0", "= 1", "= -2"),
         at("N C", "= -1", f"= {FAR}", "= 0", "= -2"),
         at("N 6", "= 3", f"= {2**31 - 1}", "= 1", "= -1"),
-        at("N C", "= 1 0", "= 9 3"),
+        *[at("N C", "= 1 0", "= 9 3"), at("N C", "= 1 0", "= 9 3", "= 1 -1")],
         at("N C", "= 1", "= 2", "= 0", "= 0"),
         at("N C", "= 1", "= 2", "= 2"),
         *[at("N C", ". 1", ". 2", ". 0"), at("N C", "= 1", "= 2", "1x1= 0")],
+        *[at("", "=", "="), at("N C", "=", "=")],
     ],
 )
 def slices(node: Node) -> Output:
@@ -246,6 +249,8 @@ def slices(node: Node) -> Output:
         steps = numbers(node.elements(4, 1)) if node.optional(4) else [1] * len(starts)
     node.demand(len(starts) == len(ends) == len(axes) == len(steps), "each slice needs all of its numbers")
     node.demand(0 not in steps, "a step must not be 0")
+    if not x.rank:
+        node.limits(FALSE, "onnxruntime does not slice scalars", is_required=True)
     sizes: list[object] = list(x.dims)
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
         if step < 0 and number(end) in (2**31 - 1, FAR) and not node.documented:
@@ -253,6 +258,7 @@ def slices(node: Node) -> Output:
                 raise LookupError("onnxruntime takes this end for the beginning of the axis")
             end = term(-FAR)
         place = node.axis(axis, x.rank)
+        node.demand(sizes[place] is x.dims[place], "axes must differ")
         sizes[place] = _sliced(x.dims[place], start, end, step)
     return tensor(sizes)  # type: ignore[arg-type]
 

@@ -9,6 +9,7 @@ from functools import cache
 from importlib import import_module
 from typing import Final, Literal, NamedTuple, TypeVar, cast
 
+from absint.research.specification.choices import demand_choices
 from absint.research.specification.formulas import Term, term, variable
 from absint.research.specification.node import Attribute, IllegalError, Input, Meaning, Node, Output, illegal
 
@@ -149,12 +150,18 @@ class Specification(NamedTuple):
         varied = [] if self.domain else [found for vary in _VARIED for found in vary(operator, version, grid)]
         return [*grid, *[each for each in known if each.first <= version <= each.last], *varied]
 
+    def outputs(self, node: Node) -> Output | Sequence[Output]:
+        """The outputs of a node, which gets its clauses. Raises IllegalError for one that is illegal at any sizes."""
+        if self.domain != MICROSOFT:
+            demand_choices(node)
+        return self.function(node)
+
     def meaning(self, operator: str, version: int, instance: Instance, *, documented: bool = False) -> Meaning:
         """The meaning of a node of the instance; where sizes differ as onnxruntime has them, or the documents."""
         node = instance.node(operator, version)
         node.documented = documented
         try:
-            found = self.function(node)
+            found = self.outputs(node)
         except IllegalError as error:
             return illegal(str(error))
         outputs = (found,) if isinstance(found, Output) else tuple(found)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from absint.jobs.auditing.judging import read_claims
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, Relation, negation
@@ -106,14 +106,28 @@ def query_of(result: Result, relation: Relation) -> Query:
     decision = prover.decide(relation, small=False)
     if decision.entailed is None:
         raise NoQueryError("undecided")
-    premises = connected(list(prover.constraints.distinct), relation.free_symbols)
-    formulas = [*premises, negation(relation)]
-    names = canonical_names(formulas)
-    script = _script(renamed(formulas, names))
+    script, formulas, names = scripted(result, relation)
     status: Status = "unsat" if decision.entailed else "sat"
     if prover.check(script.text, rlimit=RLIMIT, core=True).verdict not in (status, "unknown"):
         raise NoQueryError(DENIED)
-    return Query(script.text, script.logic, status, decision.tier, len(premises), _shown(result, formulas, names))
+    return Query(script.text, script.logic, status, decision.tier, len(formulas) - 1, _shown(result, formulas, names))
+
+
+class Scripted(NamedTuple):
+    """The question whether a relation follows from what runs of a model require."""
+
+    script: Script
+    formulas: Sequence[Relation]
+    """Over the model's own symbols: the premises, and the negation of the relation."""
+    names: Mapping[str, str]
+    """Those symbols -> those of the script."""
+
+
+def scripted(result: Result, relation: Relation) -> Scripted:
+    """The script that has no model if the relation follows from the premises that are connected with it."""
+    formulas = [*connected(list(prover_of(result).constraints.distinct), relation.free_symbols), negation(relation)]
+    names = canonical_names(formulas)
+    return Scripted(_script(renamed(formulas, names)), formulas, names)
 
 
 def canonical_names(formulas: Sequence[Relation]) -> dict[str, str]:
