@@ -52,11 +52,7 @@ class ModelItem(pytest.Item):
         if report.failed(settings.fail_on):
             raise LintError(str(report))
 
-    def repr_failure(
-        self,
-        excinfo: pytest.ExceptionInfo[BaseException],
-        style: object = None,
-    ) -> str:
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: object = None) -> str:
         """The findings, without a traceback."""
         if isinstance(excinfo.value, LintError):
             return str(excinfo.value)

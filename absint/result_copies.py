@@ -28,12 +28,7 @@ class Copies(Analysed):
     """An analysis whose model can be written with what was found."""
 
     def annotate(
-        self,
-        merge: MergePolicy = "refine",
-        *,
-        outputs: bool | None = None,
-        dialect: str = "absint",
-        load: bool = True,
+        self, merge: MergePolicy = "refine", *, outputs: bool | None = None, dialect: str = "absint", load: bool = True
     ) -> onnx.ModelProto:
         """A copy of the model with what was inferred written into `value_info`, bodies of subgraphs included.
 
@@ -53,12 +48,7 @@ class Copies(Analysed):
         return self.annotated(merge, outputs=outputs, dialect=dialect, load=load).model
 
     def annotated(
-        self,
-        merge: MergePolicy = "refine",
-        *,
-        outputs: bool | None = None,
-        dialect: str = "absint",
-        load: bool = True,
+        self, merge: MergePolicy = "refine", *, outputs: bool | None = None, dialect: str = "absint", load: bool = True
     ) -> Annotated:
         """As `annotate`: the copy, with the types that are left out of it and why."""
         return homes.annotate.annotated(self, homes.dialects.Style(merge, outputs, dialect), load=load)

@@ -139,9 +139,7 @@ def of_sizes(operator: str) -> Callable[[int], ModelProto]:
     def made(count: int) -> ModelProto:
         nodes = [*shape_of_each(count), node(operator, [f"n{k}" for k in range(count)], ["n"])]
         return model(
-            [*nodes, node("ConstantOfShape", ["n"], ["y"])],
-            [floats(f"x{k}", f"N{k}") for k in range(count)],
-            ["y"],
+            [*nodes, node("ConstantOfShape", ["n"], ["y"])], [floats(f"x{k}", f"N{k}") for k in range(count)], ["y"]
         )
 
     return made

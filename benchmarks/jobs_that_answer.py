@@ -57,11 +57,7 @@ def checking() -> list[Row]:
         given = crosses(bench.model, bench.subject.illegal)
         return str(bench.ask(["python", "-m", "onnx_tool", "-m", "profile", "-i", bench.model, "-d", *given]))
 
-    return [
-        ("absint check", absint_cell),
-        ("polygraphy run --onnxrt", runtime),
-        ("onnx-tool profile", onnx_tool),
-    ]
+    return [("absint check", absint_cell), ("polygraphy run --onnxrt", runtime), ("onnx-tool profile", onnx_tool)]
 
 
 def comparing() -> list[Row]:

@@ -33,10 +33,7 @@ from absint.jobs.simplifying.simplify import operators, shape_nodes
 TOOLS: Final = {
     "onnxsim": ("import onnxsim, onnx", "onnx.save(onnxsim.simplify(onnx.load(a))[0], b)"),
     "onnxslim": ("import onnxslim, onnx", "onnx.save(onnxslim.slim(onnx.load(a)), b)"),
-    "onnxscript's optimiser": (
-        "import onnxscript.optimizer as o, onnx",
-        "onnx.save(o.optimize(onnx.load(a)), b)",
-    ),
+    "onnxscript's optimiser": ("import onnxscript.optimizer as o, onnx", "onnx.save(o.optimize(onnx.load(a)), b)"),
     "onnxruntime, basic level": (
         "import onnxruntime as o",
         "s = o.SessionOptions(); s.graph_optimization_level = o.GraphOptimizationLevel.ORT_ENABLE_BASIC; "

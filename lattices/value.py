@@ -176,11 +176,7 @@ class SequenceOf(Container):
     cut: Cut | None
 
     def __new__(
-        cls,
-        element: Value,
-        length: Dim = UNKNOWN_SIZE,
-        items: tuple[Value, ...] | None = None,
-        cut: Cut | None = None,
+        cls, element: Value, length: Dim = UNKNOWN_SIZE, items: tuple[Value, ...] | None = None, cut: Cut | None = None
     ) -> SequenceOf:
         if items is not None and len(items) <= MAX_ITEMS:
             element = reduce(joined, items) if items else element

@@ -38,9 +38,7 @@ PUBLIC = {
     *("fixpoint", "Lattice", "LawError", "check_laws", "on"),
     *("ElementBounds", "Query", "Reachable", "ShapeOf", "TripCount"),
 }
-ENGINE = {
-    *("Analysis", "DivergenceError", "GraphAnalysis", "GraphSolution", "IterationPolicy", "Solution", "fixpoint"),
-}
+ENGINE = {*("Analysis", "DivergenceError", "GraphAnalysis", "GraphSolution", "IterationPolicy", "Solution", "fixpoint")}
 RESULT = {
     *("annotate", "annotate_ir", "annotated", "assumptions", "at", "audit", "can_run", "certify", "check"),
     *("check_range", "claims", "compare", "constraints", "contract", "cost", "devices", "diagnostics", "dynamize"),

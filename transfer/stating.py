@@ -188,12 +188,7 @@ class Stating(Attributes):
             self.statements[Statement(relation, reason, role)] = None
 
     def may_fail(
-        self,
-        reason: str,
-        *,
-        unless: Relation | bool = FALSE,
-        by: Asker = EITHER,
-        at_load: bool = False,
+        self, reason: str, *, unless: Relation | bool = FALSE, by: Asker = EITHER, at_load: bool = False
     ) -> None:
         """The node may fail on some data at legal sizes, or for a reason that no relation expresses.
 

@@ -72,11 +72,7 @@ class _Telling:
     """The advice of analyses that have come to their fixpoint."""
 
     def __init__(
-        self,
-        lowered: Lowered,
-        shapes: Round,
-        members: Sequence[AnyAnalysis],
-        finished: dict[int, list[Row]],
+        self, lowered: Lowered, shapes: Round, members: Sequence[AnyAnalysis], finished: dict[int, list[Row]]
     ) -> None:
         self._lowered, self._shapes = lowered, shapes
         self._members, self._finished = members, finished

@@ -132,10 +132,7 @@ class Exchange(Analysis[Parts]):
 
 
 def solve(
-    program: Program,
-    shapes: Round,
-    members: Sequence[AnyAnalysis],
-    outputs: Sequence[Operand] = (),
+    program: Program, shapes: Round, members: Sequence[AnyAnalysis], outputs: Sequence[Operand] = ()
 ) -> dict[int, list[Row]]:
     """The rows of each analysis by node, by its place among the members. `outputs` are those of the model."""
     groups = [[n for n, p in enumerate(members) if p.direction == way] for way in ("forward", "backward")]

@@ -79,10 +79,7 @@ def _explained(result: Result, text: str, element: int | None) -> homes.explanat
 @analysis_options()
 @click.option("--top", type=click.IntRange(min=0), default=10, help="Heaviest nodes to list.")
 @click.option(
-    "--by",
-    type=click.Choice(["flops", "macs", "bytes"]),
-    default="flops",
-    help="The quantity to rank nodes by.",
+    "--by", type=click.Choice(["flops", "macs", "bytes"]), default="flops", help="The quantity to rank nodes by."
 )
 @click.option(
     "--inputs",

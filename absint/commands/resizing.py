@@ -102,11 +102,7 @@ def freeze(
             found = result.freeze(sizes, output, load=not no_load, force=True, **options)
     except homes.sizes.IllegalSizesError as error:
         illegal = error
-        answer(
-            ask.form,
-            lambda: report.REFUSED.text(illegal, head=about(result)),
-            lambda: report.refused(illegal),
-        )
+        answer(ask.form, lambda: report.REFUSED.text(illegal, head=about(result)), lambda: report.refused(illegal))
         return NO
     document = partial(report.FROZEN.text, found, names_of(result), about(result))
     answer(ask.form, document, lambda: report.report(result, found), to_stderr=output == "-")

@@ -6,10 +6,12 @@ import os
 import sys
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from math import prod
 from mmap import ACCESS_READ, mmap
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeGuard, Union, cast
 
 from absint.errors import ModelError
+from absint.lattices.contents import MAX_ELEMENTS
 from absint.model import schemas
 from absint.model.opening import (
     LFS,
@@ -209,10 +211,11 @@ def _is_proto(model: object) -> TypeGuard[onnx.ModelProto]:
 
 
 def _digest(model: onnx.ModelProto) -> tuple[int, int]:
-    """It differs once nodes do, or anything in a model without large weights."""
-    size = int(model.ByteSize())
-    parts = [model] if size <= MAX_IN_MEMORY else model.graph.node
-    return size, hash(tuple(part.SerializeToString() for part in parts))
+    """It differs once the nodes, inputs, outputs, functions or small initialisers do; weights are not read for it."""
+    graph = model.graph
+    small = [tensor for tensor in graph.initializer if prod(tensor.dims) <= MAX_ELEMENTS]
+    parts = [*model.opset_import, *model.functions, *graph.input, *graph.output, *graph.node, *small]
+    return len(graph.initializer), hash(tuple([part.SerializeToString() for part in parts]))
 
 
 def _load_file(path: str) -> Loaded:

@@ -19,11 +19,7 @@ class ProgramGraph(nx.DiGraph):  # type: ignore[misc]  # NetworkX has no types
     """
 
     def __init__(
-        self,
-        incoming_graph_data: object = None,
-        *,
-        ordered: Ordered | None = None,
-        **attributes: object,
+        self, incoming_graph_data: object = None, *, ordered: Ordered | None = None, **attributes: object
     ) -> None:
         """NetworkX calls it without arguments for copies and views. `ordered` knows the order of the nodes."""
         super().__init__(incoming_graph_data, **attributes)
@@ -31,9 +27,7 @@ class ProgramGraph(nx.DiGraph):  # type: ignore[misc]  # NetworkX has no types
 
     @staticmethod
     def of(
-        nodes: Iterable[Mapping[str, object]],
-        edges: Iterable[tuple[int, int, str, str]],
-        ordered: Ordered,
+        nodes: Iterable[Mapping[str, object]], edges: Iterable[tuple[int, int, str, str]], ordered: Ordered
     ) -> ProgramGraph:
         """From the attributes of all nodes, and edges as (from, to, role, value)."""
         graph = ProgramGraph(ordered=ordered)

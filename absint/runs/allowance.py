@@ -25,13 +25,7 @@ MOST_ELEMENTS: Final = 1 << 22
 _LEAST: Final = 256 << 20
 _AMOUNT: Final = re.compile(r"\s*([0-9]{1,15}(?:\.[0-9]{1,3})?)\s*([KMGT]?)i?B?\s*", re.IGNORECASE)
 _UNITS: Final = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
-_EXHAUSTED: Final = (
-    "bad_alloc",
-    "Failed to allocate memory",
-    "MemoryError",
-    "bad allocation",
-    "Unable to allocate",
-)
+_EXHAUSTED: Final = ("bad_alloc", "Failed to allocate memory", "MemoryError", "bad allocation", "Unable to allocate")
 
 
 def allowed() -> int:

@@ -67,13 +67,7 @@ class Process:
     """
 
     def __init__(
-        self,
-        function: str,
-        *,
-        between: str = "",
-        memory: int = 0,
-        subject: str = "it",
-        own_folder: bool = False,
+        self, function: str, *, between: str = "", memory: int = 0, subject: str = "it", own_folder: bool = False
     ) -> None:
         self.function = function
         self.between = between

@@ -23,12 +23,7 @@ from absint.runs.arrays import Actual, Array
 Part = Literal["kind", "dtype", "rank", "dim", "element", "length", "constraint"]
 Number = int | float | bool | str
 
-KINDS: Final[Mapping[type, str]] = {
-    Tensor: "tensor",
-    SparseTensor: "tensor",
-    SequenceOf: "sequence",
-    MapOf: "map",
-}
+KINDS: Final[Mapping[type, str]] = {Tensor: "tensor", SparseTensor: "tensor", SequenceOf: "sequence", MapOf: "map"}
 
 MAX_PLACES: Final = 4096
 """Most elements of a ramp that are checked."""

@@ -231,8 +231,7 @@ def _ruled(
             possible_failures, notes = (*possible_failures, PossibleFailure(wrong)), notes or (wrong,)
     statements = tuple(op.statements)
     summary = tuple.__new__(  # as RuleSummary(...), which would be a call of Python
-        RuleSummary,
-        (outputs, (), statements, possible_failures, notes, rejected, refusal, conditional),
+        RuleSummary, (outputs, (), statements, possible_failures, notes, rejected, refusal, conditional)
     )
     return name_unknowns(summary) if op.has_fresh or not (plain or all(map(is_named, outputs))) else summary
 

@@ -37,12 +37,7 @@ def policy_of(policy: str | UnificationPolicy) -> UnificationPolicy:
 
 
 def run_policy(
-    lowered: Lowered,
-    facts: Facts,
-    policy: UnificationPolicy,
-    *,
-    memoise: bool,
-    trace: Trace | None,
+    lowered: Lowered, facts: Facts, policy: UnificationPolicy, *, memoise: bool, trace: Trace | None
 ) -> Rounds:
     """The one round of an unsound policy."""
     analysis = PolicyAnalysis(lowered, facts, policy, memoise=memoise, trace=trace)

@@ -170,12 +170,7 @@ def _result(result: Result, audit: Audit, item: Judged) -> Json:
         "kind": kind,
         "level": level,
         "message": {"text": "; ".join([text, *item.because])},
-        "locations": [
-            {
-                "physicalLocation": in_file(result.origin, 0),
-                "logicalLocations": [_location(item.places[0])],
-            }
-        ],
+        "locations": [{"physicalLocation": in_file(result.origin, 0), "logicalLocations": [_location(item.places[0])]}],
         "relatedLocations": [{"logicalLocations": [_location(place)]} for place in item.places[1:]],
         "partialFingerprints": {"claim/v1": sha256(f"{audit.source}\n{item.relation}".encode()).hexdigest()},
         "properties": {

@@ -21,11 +21,7 @@ _WORDS: Final = {"dims": "dim", "shapes": "value", "buffers": "value"}
 
 
 def report(
-    result: Result,
-    found: Found,
-    distinct: Sequence[Distinct] | None,
-    *,
-    everything: bool = False,
+    result: Result, found: Found, distinct: Sequence[Distinct] | None, *, everything: bool = False
 ) -> Iterator[Part]:
     """The classes, the largest first, with their first members; then, if wanted, pairs of distinct classes."""
     classes = [(c.what, tuple(map(str, c.members))) for c in found.classes]

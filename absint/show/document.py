@@ -63,8 +63,7 @@ CONTENTS: Final = Object[Any](
 )
 _TRUTH: Final = Kind[object]({"type": ["boolean", "string"]}, lambda item, names: names.json(item))
 _CASE: Final = Object[Any](
-    Key("when", _TRUTH, of=lambda case: case[0]),
-    Key("shape", many(DIM), of=lambda case: case[1].dims),
+    Key("when", _TRUTH, of=lambda case: case[0]), Key("shape", many(DIM), of=lambda case: case[1].dims)
 )
 _OPEN: Final = Kind[AnyTensor](many(DIM).schema, lambda value, names: [*value.shape.listed(names.json, str)], (DIM,))
 

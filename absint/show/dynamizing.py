@@ -176,11 +176,7 @@ DYNAMIZED: Final = Document[Dynamized](
     Key("refusal", _SAID, "why constants were to be rewritten and were not, or null"),
     Key("rows", by_name(_ROWS), "for each batch: runs on stacked rows beside runs on single ones"),
     Key("proved", by_name(many(OUTPUT)), "for each symbol that counts rows: what is proved of each output of the copy"),
-    Key(
-        "habitual",
-        bool,
-        "other readings keep rows apart too, in blocks of an axis, where these give them one",
-    ),
+    Key("habitual", bool, "other readings keep rows apart too, in blocks of an axis, where these give them one"),
     Key("taken", many(str), "initialisers that were inputs too, whose values are shapes: constants of the copy"),
     Key("left_out", many(str), "types not written: the file would not load, or would compute something else"),
     Key("unchecked", str, "why nobody knows whether the file loads where the model does; empty if it does"),

@@ -28,8 +28,7 @@ def report(found: ValueRanges, *, everything: bool = False) -> Iterator[Part]:
     values = found.values
     outputs = values if everything else {name: values[name] for name in result.outputs if name in values}
     yield Table(
-        "values" if everything else "outputs",
-        [(name, DOMAIN.text(span)) for name, span in outputs.items()] or [("",)],
+        "values" if everything else "outputs", [(name, DOMAIN.text(span)) for name, span in outputs.items()] or [("",)]
     )
     shown: tuple[Certainty, ...] = tuple(TITLES) if everything else ("always", "may")
     for certainty in shown:

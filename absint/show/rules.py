@@ -327,11 +327,7 @@ PROVED_NODES: Final = Document[Proved](
     Key("solver", one_of("auto", "z3", "cvc5", "both"), "who decided the obligations"),
     Key(
         "states",
-        tally(
-            STATES,
-            proved="all that the rule says is proved",
-            open="so it is, and the rule leaves something open",
-        ),
+        tally(STATES, proved="all that the rule says is proved", open="so it is, and the rule leaves something open"),
         "nodes with each state",
     ),
     Key("distinct", tally(VERDICTS), "different obligations, by verdict", lambda found: found.obligations),

@@ -42,12 +42,7 @@ class Analysed:
     """
 
     def __init__(
-        self,
-        loaded: Loaded,
-        lowered: Lowered,
-        inputs: Inputs,
-        rounds: Rounds,
-        assumptions: Sequence[Relation],
+        self, loaded: Loaded, lowered: Lowered, inputs: Inputs, rounds: Rounds, assumptions: Sequence[Relation]
     ) -> None:
         self.loaded = loaded
         """The model as it was read."""
@@ -75,9 +70,6 @@ class Analysed:
         """For each name of the main graph the node that computes the value, and the index among its outputs."""
         self.semantics = program.semantics
         """The runs that every claim is about: those of ONNX's documents, of onnxruntime, or of either."""
-        self.values = View(self.value_of, program.main)
-        """Every value of the main graph."""
-
         self.declared_inputs = inputs
         """The inputs as abstract values, their premises, and hints on texts of dims."""
         self.declared_premises = tuple(r for r in inputs.premises if r is not TRUE)
@@ -229,6 +221,11 @@ class Analysed:
         for node in self.input_nodes.values():
             states[node] = self.base.states[node]
         return states
+
+    @property
+    def values(self) -> View:
+        """Every value of the main graph."""
+        return View(self.value_of, self.program.main)
 
     @property
     def shapes(self) -> Shapes:

@@ -185,10 +185,7 @@ def of(form: Format, num: Dim, under: int = 1) -> Float | None:
     if only is not None and only.op == "int" and (whole := _whole(form, cast(Float, only.args[0]))) is not None:
         return whole
     lo, hi = num.bounds
-    span = Span(
-        -inf if lo is None else of_ratio(form, lo, under),
-        inf if hi is None else of_ratio(form, hi, under),
-    )
+    span = Span(-inf if lo is None else of_ratio(form, lo, under), inf if hi is None else of_ratio(form, hi, under))
     return _float("of", form, (num,), span, under=under)
 
 

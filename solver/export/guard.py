@@ -128,10 +128,7 @@ def _dim(name, axis, compute):
 
 
 def shapes_function(
-    symbols: Sequence[str],
-    outputs: Mapping[str, Sizes],
-    name: str = "shapes",
-    elements: Sequence[str] = (),
+    symbols: Sequence[str], outputs: Mapping[str, Sizes], name: str = "shapes", elements: Sequence[str] = ()
 ) -> str:
     """Source of `name(sizes)`, which computes the shape of every output from the sizes of the symbols.
 
@@ -208,11 +205,7 @@ def _sizes(source: Source, output: str, dims: Sequence[Dim], known: set[str], el
 
 
 def _shapes_doc(
-    name: str,
-    names: Mapping[str, str],
-    outputs: Mapping[str, Sizes],
-    known: set[str],
-    elements: Sequence[str],
+    name: str, names: Mapping[str, str], outputs: Mapping[str, Sizes], known: set[str], elements: Sequence[str]
 ) -> list[str]:
     lines = ["Map each output to its shape, for inputs of these sizes.", "", *sizes_doc(name, names, elements)]
     unknown = [

@@ -95,9 +95,7 @@ def _cast(a, least, most):
 }
 """The source of the functions that float terms call."""
 
-NEEDED: Final = {
-    "_float32_of": ("_float64_of", "_float32"),
-}
+NEEDED: Final = {"_float32_of": ("_float64_of", "_float32")}
 """Functions that others call."""
 
 _WHOLE: Final = {"floor": "_math.floor", "ceil": "_math.ceil", "round": "round"}

@@ -19,11 +19,7 @@ class Domain:
     """The sizes within bounds that meet a congruence, or those of a finite set. Sizes of one distance ascend."""
 
     def __init__(
-        self,
-        given: int,
-        bounds: Interval,
-        congruence: Congruence = ANY,
-        values: Collection[int] | None = None,
+        self, given: int, bounds: Interval, congruence: Congruence = ANY, values: Collection[int] | None = None
     ) -> None:
         if values is None and not congruence.modulus:
             values = {congruence.remainder}

@@ -8,12 +8,10 @@ PAIR: Final = "N M: 2 3, 0 5, 1 1"
 
 GATHERING: Final[Theme] = {
     "one_size": case(
-        "(float[N, M] x) => (z) <int64[1] i = {1}> {s = Shape(x) d = Gather(s, i) z = ConstantOfShape(d)}",
-        PAIR,
+        "(float[N, M] x) => (z) <int64[1] i = {1}> {s = Shape(x) d = Gather(s, i) z = ConstantOfShape(d)}", PAIR
     ),
     "size_from_the_end": case(
-        "(float[N, M] x) => (z) <int64[1] i = {-2}> {s = Shape(x) d = Gather(s, i) z = ConstantOfShape(d)}",
-        PAIR,
+        "(float[N, M] x) => (z) <int64[1] i = {-2}> {s = Shape(x) d = Gather(s, i) z = ConstantOfShape(d)}", PAIR
     ),
     "swapped_sizes": case(
         "(float[N, M] x) => (z) <int64[2] i = {1, 0}> {s = Shape(x) t = Gather(s, i) z = Reshape(x, t)}",
@@ -92,8 +90,7 @@ GATHERING: Final[Theme] = {
         "N M: 1 3, 4 0",
     ),
     "pairs_of_indices": case(
-        "(float[N, M, K] x, int64[P, 2] i) => (z) {z = GatherND(x, i)}",
-        "N M K P: 4 4 3 2, 5 6 0 1",
+        "(float[N, M, K] x, int64[P, 2] i) => (z) {z = GatherND(x, i)}", "N M K P: 4 4 3 2, 5 6 0 1"
     ),
     "axes_by_name_only": case("(float[N, M] x) => (z) {z = Transpose<perm = [1, 0]>(x)}", PAIR),
 }

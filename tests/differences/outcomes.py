@@ -19,12 +19,7 @@ from absint.transfer.stated import Applied
 
 ort.set_default_logger_severity(4)
 
-NO_KERNEL: Final = (
-    "NOT_IMPLEMENTED",
-    "Could not find an implementation",
-    "No Op registered",
-    "is not a registered",
-)
+NO_KERNEL: Final = ("NOT_IMPLEMENTED", "Could not find an implementation", "No Op registered", "is not a registered")
 """Failures of onnxruntime where it lacks the operator at a version or for a type."""
 
 NOT_WRITTEN: Final = (

@@ -56,11 +56,7 @@ class Row:
     def _cells(self, case: Case) -> tuple[str, str, str]:
         arrays = arrays_of(case, self.at, 0)
         runs = self.death or outcome(in_onnxruntime(case, arrays), NO_KERNEL, "no kernel")
-        return (
-            outcome(in_reference(case, arrays), NOT_WRITTEN, "not implemented"),
-            runs,
-            claimed(case, self.at),
-        )
+        return (outcome(in_reference(case, arrays), NOT_WRITTEN, "not implemented"), runs, claimed(case, self.at))
 
     @property
     def versions(self) -> str:

@@ -126,17 +126,7 @@ def _query(rng: Random, names: list[str], symbols: list[str]) -> list[str]:
 
 
 def _any_arguments(rng: Random, names: list[str], symbols: list[str]) -> list[str]:
-    commands = (
-        "analyze",
-        "annotate",
-        "prove",
-        "equal",
-        "contract",
-        "check",
-        "cost",
-        "explain",
-        "nonsense",
-    )
+    commands = ("analyze", "annotate", "prove", "equal", "contract", "check", "cost", "explain", "nonsense")
     options = (
         "--format", "json", "text", "sarif", "smtlib", "--values", "--set", "--assume", "--require", "shapes",
         "--refine", "none", "smt", "--trace", "--timings", "--rules", "--strict", "--max-nodes",

@@ -77,9 +77,7 @@ BEYOND: Final[Mapping[tuple[str, str], Sequence[Instance]]] = {
     ],
     ("", "GroupNormalization"): [at("N C H", "C 1", "C", num_groups=1, first=21)],
     ("", "MaxRoiPool"): [at("N C H", "R 5", pooled_shape=[2, 3])],
-    ("", "Resize"): [
-        at("100 1", "float: =", "float: =", "= 2 2", first=18, keep_aspect_ratio_policy="not_larger"),
-    ],
+    ("", "Resize"): [at("100 1", "float: =", "float: =", "= 2 2", first=18, keep_aspect_ratio_policy="not_larger")],
     ("", "RoiAlign"): [at(x, "R 4", "int64=0: R") for x in ("N C H", "N C H W D")],
     ("", "Conv"): [at("N C H", "M D 3", group=0)],
     ("", "ConvInteger"): [at("uint8: N C H", "uint8: M D K", "uint8: 1")],
@@ -101,7 +99,7 @@ BEYOND: Final[Mapping[tuple[str, str], Sequence[Instance]]] = {
     (MICROSOFT, "BiasGelu"): [at("N C", "1 D"), at("", "D")],
     (MICROSOFT, "CausalConvWithState"): [at("B C L", "D 1 K", outputs=2, dilation=2), at("B C L", "D 1 K", ndim=2)],
     (MICROSOFT, "ConvTransposeWithDynamicPads"): [
-        *[at("N C H", "D 4 3", "= p 1"), at("N C H", "D 4 3", "= 1 1", auto_pad="SAME_UPPER"), at("N C H", "D 4 3")],
+        *[at("N C H", "D 4 3", "= p 1"), at("N C H", "D 4 3", "= 1 1", auto_pad="SAME_UPPER"), at("N C H", "D 4 3")]
     ],
     (MICROSOFT, "FastGelu"): [at("N C", "1 D"), at("", "D"), at("N", "D")],
     (MICROSOFT, "GatedAdd"): [at("N H", "N H", "N 1", "H")],

@@ -110,12 +110,7 @@ def test_an_oracle_that_takes_too_long_catches_nothing() -> None:
     ("code", "output", "state", "by"),
     [
         (0, "3 passed", "passed", ""),
-        (
-            1,
-            "F\nFAILED tests/test_a.py::test_b - N is 3\n1 failed",
-            "failed",
-            "tests/test_a.py::test_b",
-        ),
+        (1, "F\nFAILED tests/test_a.py::test_b - N is 3\n1 failed", "failed", "tests/test_a.py::test_b"),
         (1, "ERROR tests/test_a.py\n1 error", "broken", "1 error"),
         (2, "Interrupted", "broken", "exit code 2"),
         (4, "", "broken", "no output"),

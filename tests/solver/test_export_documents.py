@@ -364,10 +364,7 @@ def test_every_prefix_and_every_changed_byte_ends_in_one_line() -> None:
         ({"absint.constraints.items": None}, "absint.constraints.items: there is no such entry"),
         ({"absint.constraints.items": "[{]"}, "absint.constraints.items: not JSON"),
         ({"absint.constraints.items": "{}"}, "absint.constraints.items: expected a list, found an object"),
-        (
-            {"absint.constraints.doubts": "[3]"},
-            r"absint.constraints.doubts\[0\]: expected an object, found a number",
-        ),
+        ({"absint.constraints.doubts": "[3]"}, r"absint.constraints.doubts\[0\]: expected an object, found a number"),
         ({"absint.constraints.symbols": "[" * 99_999}, "absint.constraints.symbols: nests too deeply"),
         ({"absint.constraints.symbols": "[]"}, r"absint.constraints.items\[0\].relation: no symbol 'heads' here"),
     ],

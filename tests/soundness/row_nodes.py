@@ -89,12 +89,7 @@ def wrong(test: NodeTest, tally: Tally) -> Iterator[str]:
             yield f"{test.name} {dict(axes)} {text}"
 
 
-KINDS: Final = (
-    "nothing runs it",
-    "no other size and 1 run",
-    "it runs, and nothing is claimed",
-    "claims are compared",
-)
+KINDS: Final = ("nothing runs it", "no other size and 1 run", "it runs, and nothing is claimed", "claims are compared")
 
 
 class Outcome(NamedTuple):

@@ -13,15 +13,7 @@ from absint.lattices.logic.relation import FALSE, ge
 from absint.lattices.terms.expr import ZERO_EXPR
 from absint.lattices.terms.normal import Real
 from absint.research.obligations.making import obligations, obligations_of
-from absint.research.obligations.solving import (
-    Decision,
-    Obligation,
-    by_cvc5,
-    by_z3,
-    decided,
-    is_vacuous,
-    unbounded,
-)
+from absint.research.obligations.solving import Decision, Obligation, by_cvc5, by_z3, decided, is_vacuous, unbounded
 from absint.research.specification.node import Node, Output, tensor
 from absint.research.specification.specs import Function, Instance, Specification, at, specification, specified
 from absint.solver.backend import Backend

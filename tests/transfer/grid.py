@@ -92,15 +92,7 @@ def run(case: Case, seed: int) -> tuple[list[object] | None, str | None]:
 
 def grids() -> Mapping[str, Draw]:
     """The grids by name."""
-    from tests.transfer import (
-        grid_contrib,
-        grid_fused,
-        grid_layers,
-        grid_ml,
-        grid_quantised,
-        grid_sequences,
-        grid_sums,
-    )
+    from tests.transfer import grid_contrib, grid_fused, grid_layers, grid_ml, grid_quantised, grid_sequences, grid_sums
 
     found: dict[str, Draw] = {}
     for module in (grid_layers, grid_sums, grid_quantised, grid_ml, grid_fused, grid_sequences, grid_contrib):

@@ -102,10 +102,7 @@ def recurrent(rng: random.Random) -> Case:
     attributes: dict[str, object] = {"hidden_size": near(rng, hidden, 0.03)} if rng.random() < 0.97 else {}
     attributes |= subset(
         rng,
-        {
-            "direction": ["forward", "reverse", "bidirectional", "bidirectional", "odd"],
-            "clip": [1.0, 2.0, 3.0, 0.0],
-        }
+        {"direction": ["forward", "reverse", "bidirectional", "bidirectional", "odd"], "clip": [1.0, 2.0, 3.0, 0.0]}
         | ({"layout": [0, 0, 0, 1]} if opset >= 14 else {}),
         0.3,
     )

@@ -180,14 +180,7 @@ SAMPLING = [
     ),
     Case(
         "AffineGrid",
-        [
-            Arg(["N", 2, 3]),
-            Arg(
-                elements=["N", 3, "H", "W"],
-                dtype=I64,
-                hidden=True,
-            ),
-        ],
+        [Arg(["N", 2, 3]), Arg(elements=["N", 3, "H", "W"], dtype=I64, hidden=True)],
         bindings=sizes(N=[1, 2], H=[4], W=[5]),
     ),
     Case(

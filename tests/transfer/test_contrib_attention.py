@@ -96,11 +96,7 @@ CROSS = [
     multi(X, *KEYS, None, None, arg("B", 4, "S", "L"), expect=PLAIN),
     multi(X, *[arg("B", 4, "L", 2)] * 2, expect=PLAIN),
     multi(X, X, X, None, None, None, *CACHES, bindings=PAST, expect=GROWN),
-    multi(
-        *(X, arg("B", 4, "S", 2), arg("B", 4, "S", 2), None, None, None, *CACHES),
-        bindings=PAST,
-        expect=GROWN,
-    ),
+    multi(*(X, arg("B", 4, "S", 2), arg("B", 4, "S", 2), None, None, None, *CACHES), bindings=PAST, expect=GROWN),
     multi(*(X, *KEYS, None, None, None, None, None, total(9)), expect=PLAIN),
     multi(
         *(X, *[arg("B", 4, "L", 2)] * 2, None, None, None, *CACHES, total("T")),
@@ -321,14 +317,7 @@ def test_runs_agree(case: Case) -> None:
 
 SCORED = [
     MS("MultiHeadAttention", [X, *KEYS], HEADS, 4, PROMPT, expect=[*PLAIN, "[B, 4, S, L]"]),
-    MS(
-        "MultiHeadAttention",
-        [X, X, X, None, None, None, *CACHES],
-        HEADS,
-        4,
-        PAST,
-        expect=[*GROWN, "[B, 4, S, P + S]"],
-    ),
+    MS("MultiHeadAttention", [X, X, X, None, None, None, *CACHES], HEADS, 4, PAST, expect=[*GROWN, "[B, 4, S, P + S]"]),
     MS(
         "MultiHeadAttention",
         [X, X, X, None, None, None, *CACHES, total("P - S")],

@@ -17,13 +17,7 @@ from tests.transfer.inference import check_inferred
 from tests.transfer.optimised import check_every_value, check_same_outputs, optimised
 
 MS = partial(Case, domain="com.microsoft", opset=1)
-U8, I8, I32, I64, F32 = (
-    TensorProto.UINT8,
-    TensorProto.INT8,
-    TensorProto.INT32,
-    TensorProto.INT64,
-    TensorProto.FLOAT,
-)
+U8, I8, I32, I64, F32 = (TensorProto.UINT8, TensorProto.INT8, TensorProto.INT32, TensorProto.INT64, TensorProto.FLOAT)
 S, Z, ZI = Arg([], data=lambda s, r: np.full(s, 0.5)), Arg([], U8, high=1), Arg([], I8, high=1)
 NHW = sizes(N=[0, 1, 2], H=[3, 4, 7], W=[5])
 

@@ -13,13 +13,7 @@ from tests.transfer.harness import Arg, Case, apply_case, sizes
 from tests.transfer.inference import check_inferred
 
 MS = partial(Case, domain="com.microsoft", opset=1)
-F16, I8, U8, I32, I64 = (
-    TensorProto.FLOAT16,
-    TensorProto.INT8,
-    TensorProto.UINT8,
-    TensorProto.INT32,
-    TensorProto.INT64,
-)
+F16, I8, U8, I32, I64 = (TensorProto.FLOAT16, TensorProto.INT8, TensorProto.UINT8, TensorProto.INT32, TensorProto.INT64)
 S = Arg([])
 BLH = sizes(B=[0, 1, 2], L=[1, 3], H=[8])
 X = Arg(["B", "L", "H"], I8)

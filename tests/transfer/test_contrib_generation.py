@@ -107,12 +107,7 @@ TOKENS = [
     ),
     MS("DynamicTimeWarping", [Arg(["M", "N"])], bindings=COSTS, expect=["[2, ?]"]),
     MS("DynamicTimeWarping", [Arg([1, "M", "N"])], bindings=COSTS, expect=["[2, ?]"]),
-    MS(
-        "DynamicTimeWarping",
-        [Arg(["M", "N"], unknown_rank=True)],
-        bindings=COSTS,
-        expect=["[2, ?]"],
-    ),
+    MS("DynamicTimeWarping", [Arg(["M", "N"], unknown_rank=True)], bindings=COSTS, expect=["[2, ?]"]),
 ]
 
 

@@ -73,11 +73,7 @@ PRODUCTS = [
             [u8("M", 3), a_scale, a_zero, u8(3, "N"), S, Z, None, y_scale, Z],
             bindings=sizes(M=[0, 2], N=[0, 2], P=[0, 1, 2]),
         )
-        for a_scale, a_zero, y_scale in (
-            (Arg(["P"]), Z, S),
-            (S, u8("P"), S),
-            (S, Z, Arg(["P"])),
-        )
+        for a_scale, a_zero, y_scale in ((Arg(["P"]), Z, S), (S, u8("P"), S), (S, Z, Arg(["P"])))
     ),
     gemm(u8("M", 3), Arg([3, 4], I8), b_zero=ZI, bindings=sizes(M=[0, 1, 2]), expect=["[M, 4]"]),
     MS(
@@ -186,11 +182,7 @@ ELEMENTWISE = [
     MS("QLinearAdd", [u8("N"), S, Z, u8("M"), S, Z, S, Z], bindings=NMP),
     MS("QLinearAdd", [u8(), S, Z, u8(), S, Z, S, Z], expect=["[]"]),
     *(
-        MS(
-            "QLinearWhere",
-            [Arg(condition, TensorProto.BOOL), u8("M"), P1, Z, u8("N", "M"), S, Z, S, Z1],
-            bindings=NMP,
-        )
+        MS("QLinearWhere", [Arg(condition, TensorProto.BOOL), u8("M"), P1, Z, u8("N", "M"), S, Z, S, Z1], bindings=NMP)
         for condition in (["N", 1], ["M"], [])
     ),
     *(
@@ -374,9 +366,7 @@ def test_rejected_nodes_fail(case: Case) -> None:
     assert run_case(case) == 0
 
 
-FAILING = [
-    concat(0, u8("N", 3), Arg(["M", 3], I8), u8("M", 3), bindings=sizes(N=[0, 1, 2], M=[1, 2])),
-]
+FAILING = [concat(0, u8("N", 3), Arg(["M", 3], I8), u8("M", 3), bindings=sizes(N=[0, 1, 2], M=[1, 2]))]
 
 
 @pytest.mark.parametrize("case", FAILING, ids=str)
@@ -387,12 +377,7 @@ def test_nodes_that_may_fail_do(case: Case) -> None:
     assert run_case(case) == 0
 
 
-DENSE = [
-    *[[rows, columns] for rows in (2, 3, 4) for columns in (0, 1, 2, 3)],
-    [2],
-    [3],
-    [1, 3, 4],
-]
+DENSE = [*[[rows, columns] for rows in (2, 3, 4) for columns in (0, 1, 2, 3)], [2], [3], [1, 3, 4]]
 
 
 @pytest.mark.parametrize(("swap_a", "swap_b"), [(0, 0), (1, 0), (0, 1), (1, 1)])

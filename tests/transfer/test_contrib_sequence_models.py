@@ -240,9 +240,7 @@ HASHES = [
     MS("NGramHashMapping", [ids("B", "S"), MULTIPLIERS, VOCABULARY], NGRAMS, 2, ROWS, expect=["[B, S, 4]", "[B, 2]"]),
     MS(
         "NGramHashMapping",
-        [
-            *(ids("B", "S"), ids("M"), Arg(["V"], I64, low=1), ids("B", "P"), ids(4), ids(), ids("B", "T", dtype=I32)),
-        ],
+        [*(ids("B", "S"), ids("M"), Arg(["V"], I64, low=1), ids("B", "P"), ids(4), ids(), ids("B", "T", dtype=I32))],
         NGRAMS,
         2,
         sizes(B=[1, 2], S=[1, 5], M=[2, 3, 7], V=[3, 4], P=[1, 2], T=[1, 5]),

@@ -94,10 +94,7 @@ def test_fills_of_empty_inputs_that_differ() -> None:
     assert str(result["d"].contents) == "all 0"
 
 
-@pytest.mark.parametrize(
-    ("pads", "bounds"),
-    [([-1, 0], 7), (["K", 1], (0, 7)), ([-1, 1], (0, 7))],
-)
+@pytest.mark.parametrize(("pads", "bounds"), [([-1, 0], 7), (["K", 1], (0, 7)), ([-1, 1], (0, 7))])
 def test_equal_elements_that_are_padded(pads: list[object], bounds: object) -> None:
     x = Tensor(DType.INT64, Shape(["N"]), Contents.fill(const(7)))
     sizes = Tensor(DType.INT64, Shape([2]), Contents.vector([Dim(pad) for pad in pads]))

@@ -83,11 +83,7 @@ def test_a_node_that_cannot_run_says_why(form: str, shapes: list[object], reason
 
 def test_what_is_unknown_may_fail() -> None:
     found = applied(of("X[N, M] y[..., M]? -> Y[N]"), "?", "?")
-    assert found.doubts == (
-        "X must have rank 2",
-        "y must have rank 1 or more",
-        "dim 0 of y must fit the other inputs",
-    )
+    assert found.doubts == ("X must have rank 2", "y must have rank 1 or more", "dim 0 of y must fit the other inputs")
     assert applied(of("X[N] y[N] -> Y[N]"), ["a"]).doubts == ("required input y is missing",)
 
 

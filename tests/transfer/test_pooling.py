@@ -36,8 +36,7 @@ PRECISE = [
 GRID = [
     pool(op, k, None, strides=[s], pads=[a, b], ceil_mode=ceil, **({"dilations": [d]} if d > 1 else {}))
     for op, (k, s, a, b, d, ceil) in product(
-        ("MaxPool", "AveragePool"),
-        product((2, 3, 5), (1, 2, 3, 4), (0, 1), (0, 1), (1, 2), (0, 1)),
+        ("MaxPool", "AveragePool"), product((2, 3, 5), (1, 2, 3, 4), (0, 1), (0, 1), (1, 2), (0, 1))
     )
 ]
 

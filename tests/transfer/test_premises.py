@@ -26,11 +26,7 @@ FLOAT, INT64, INT32 = DType.FLOAT, DType.INT64, DType.INT32
 
 
 def ran(
-    name: str,
-    *inputs: Tensor,
-    facts: Facts = NO_FACTS,
-    premises: bool = True,
-    **attributes: AttributeValue,
+    name: str, *inputs: Tensor, facts: Facts = NO_FACTS, premises: bool = True, **attributes: AttributeValue
 ) -> Applied:
     rule = shipped().lookup("", name, 18)
     assert rule is not None

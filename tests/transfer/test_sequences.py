@@ -302,10 +302,7 @@ CHAINS = [
         NM,
     ),
     Chain(
-        [
-            Node("SequenceConstruct", "v v", "s"),
-            Node("ConcatFromSequence", "s", "u", {"axis": 1, "new_axis": 1}),
-        ],
+        [Node("SequenceConstruct", "v v", "s"), Node("ConcatFromSequence", "s", "u", {"axis": 1, "new_axis": 1})],
         {"v": SHAPE},
         "Tensor(INT64[3, 2] = [[N, N], [3, 3], [M, M]])",
         NM,

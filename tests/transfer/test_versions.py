@@ -28,7 +28,7 @@ UNEXECUTED: Final[dict[str, tuple[Case, str]]] = {
     "ai.onnx.preview.training::Gradient-1": (
         Case("Gradient", [Arg([2]), Arg([2])], {"xs": ["a", "b"], "y": "c"}, 2, opset=1, domain=TRAINING),
         "it names tensors of the graph around it, and no runtime here differentiates",
-    ),
+    )
 }
 """Versions that nothing here can execute: a node of each, and why."""
 

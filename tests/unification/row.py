@@ -18,10 +18,7 @@ SOURCES: Final[Mapping[str, tuple[str, str]]] = {
         "Symbolic Shape Inference And Partial Data Propagation (ONNX 1.10)",
         "https://github.com/onnx/onnx/blob/main/docs/proposals/SymbolicShapeInfProposal.md",
     ),
-    "0008": (
-        "Symbolic Dimension Arithmetic in ONNX Shape Inference",
-        "https://github.com/onnx/onnx/pull/7692",
-    ),
+    "0008": ("Symbolic Dimension Arithmetic in ONNX Shape Inference", "https://github.com/onnx/onnx/pull/7692"),
     "0008b": ("Symbolic dimension algebra for shape inference", "https://github.com/onnx/onnx/pull/8364"),
     "0009": ("Symbolic Expressions in Dynamic Shapes", "https://github.com/onnx/onnx/pull/8175"),
     "0010": (

@@ -135,8 +135,7 @@ def label_encoder(op: Op) -> Tensor:
         op.may_fail("one list of keys and one of values must be given")
     elif lengths[0] != lengths[1]:
         op.reject(
-            f"onnxruntime needs a value for each key, found {lengths[0]} keys, {lengths[1]} values",
-            by="onnxruntime",
+            f"onnxruntime needs a value for each key, found {lengths[0]} keys, {lengths[1]} values", by="onnxruntime"
         )
     _require_type(op, *_lists(op, "keys"))
     found = [dtype for _, dtype in _lists(op, "values")]

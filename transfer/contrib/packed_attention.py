@@ -54,11 +54,7 @@ def paged_attention(op: Op) -> Sequence[Tensor]:
     elif not head:
         head = head_size(op, width, heads)
     op.may_fail("the inputs must fit together")
-    return (
-        of_dims(op.dtype("query"), tokens, head * heads),
-        kept(op, "key_cache", 4),
-        kept(op, "value_cache", 4),
-    )
+    return (of_dims(op.dtype("query"), tokens, head * heads), kept(op, "key_cache", 4), kept(op, "value_cache", 4))
 
 
 @device(

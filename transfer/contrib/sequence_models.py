@@ -304,8 +304,4 @@ def attn_lstm(op: Op) -> Sequence[Tensor]:
     some = conditions.filled((steps, batch, width, context))
     op.may_fail("onnxruntime may end the process over empty sequences", unless=some)
     dtype, last = op.common_dtype("X", "W", "R"), (directions, batch, size)
-    return (
-        of_dims(dtype, steps, directions, batch, size),
-        of_dims(dtype, *last),
-        of_dims(dtype, *last),
-    )
+    return (of_dims(dtype, steps, directions, batch, size), of_dims(dtype, *last), of_dims(dtype, *last))

@@ -142,10 +142,7 @@ DIFF: Final = Document[Findings](
     Key("cost", maybe(_FIGURES), "null if there was no time", lambda diff: diff.figures),
     Key("nodes", many(int), "how many, of A and of B", lambda diff: diff.surroundings.nodes),
     Key(
-        "opsets",
-        by_name(many(maybe(int))),
-        "versions of domains, in A and in B",
-        lambda diff: diff.surroundings.opsets,
+        "opsets", by_name(many(maybe(int))), "versions of domains, in A and in B", lambda diff: diff.surroundings.opsets
     ),
     Key("operators_defined_anew", many(_MEANING), of=lambda diff: diff.surroundings.meanings),
     Key(
@@ -154,11 +151,7 @@ DIFF: Final = Document[Findings](
         "how many nodes, of A and of B",
         lambda diff: {name: counts for name, *counts in diff.surroundings.without_rule},
     ),
-    Key(
-        "diagnostics",
-        _TEXTS,
-        of=lambda diff: (diff.surroundings.new_diagnostics, diff.surroundings.gone_diagnostics),
-    ),
+    Key("diagnostics", _TEXTS, of=lambda diff: (diff.surroundings.new_diagnostics, diff.surroundings.gone_diagnostics)),
     Key(
         "failures_on_data",
         _TEXTS,

@@ -142,11 +142,7 @@ def find(
 
 
 def _searched(
-    search: Search,
-    node: int,
-    decided: dict[tuple[int, int], Decided],
-    refused: dict[int, Fixed],
-    resizing: Resizing,
+    search: Search, node: int, decided: dict[tuple[int, int], Decided], refused: dict[int, Fixed], resizing: Resizing
 ) -> bool:
     """Decide what the requirements of a node need; the answer is if anything was."""
     try:

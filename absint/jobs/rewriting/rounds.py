@@ -112,13 +112,7 @@ class Rounds:
         return named.union(sized_by(analysed)) if self.keeps_sizes else named
 
     def _walk(
-        self,
-        model: ModelProto,
-        analysed: Analysed,
-        known: Exact,
-        kept: Collection[str],
-        opset: int,
-        passed: Passed,
+        self, model: ModelProto, analysed: Analysed, known: Exact, kept: Collection[str], opset: int, passed: Passed
     ) -> None:
         """Walk over the graphs."""
         every = list(graphs(model.graph))

@@ -88,10 +88,7 @@ class SizeEmitter(Emitter):
         """The name of a scalar. Raises NotWrittenError if no nodes compute it."""
         if number.const is not None:
             return self.constant(np.array(number.const, dtype))
-        ways = [
-            lambda: self._of_scalars(number),
-            lambda: self._node("Squeeze", [self._number(number)], "size"),
-        ]
+        ways = [lambda: self._of_scalars(number), lambda: self._node("Squeeze", [self._number(number)], "size")]
         found = ways[0]() if number in self._axes else self._fewest(ways)
         return found if dtype == np.int64 else self._converted(found, dtype)
 

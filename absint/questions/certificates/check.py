@@ -744,9 +744,7 @@ CONTROL = {
 }
 
 
-SAID = record(
-    {"inputs": named("[01]*"), "outputs": number(0), "attributes": table(words, lambda value: value)},
-)
+SAID = record({"inputs": named("[01]*"), "outputs": number(0), "attributes": table(words, lambda value: value)})
 
 
 def node_said(line: str) -> dict[str, Any]:

@@ -208,11 +208,7 @@ _PROOF: Final = Object[Proof](
     Key("seconds", SECONDS),
 )
 PROVE: Final = Document[Sequence[Proof]](
-    "prove",
-    1,
-    "answers to relations (absint prove)",
-    Key("proofs", many(_PROOF), of=lambda proofs: proofs),
-    lines=True,
+    "prove", 1, "answers to relations (absint prove)", Key("proofs", many(_PROOF), of=lambda proofs: proofs), lines=True
 )
 
 

@@ -28,12 +28,7 @@ from absint.transfer.stated import Applied
 
 
 def obligations(
-    rule: Rule,
-    spec: Specification,
-    operator: str,
-    version: int,
-    instance: Instance,
-    semantics: Semantics = EITHER,
+    rule: Rule, spec: Specification, operator: str, version: int, instance: Instance, semantics: Semantics = EITHER
 ) -> Iterator[Obligation | Gap]:
     """All obligations of the rule at the instance, and what it leaves open.
 
@@ -44,13 +39,7 @@ def obligations(
 
 class _Making:
     def __init__(
-        self,
-        rule: Rule,
-        spec: Specification,
-        operator: str,
-        version: int,
-        instance: Instance,
-        semantics: Semantics,
+        self, rule: Rule, spec: Specification, operator: str, version: int, instance: Instance, semantics: Semantics
     ) -> None:
         self.semantics, self.documented = semantics, spec.domain in DOCUMENTED
         self.rule, self.operator, self.version, self.instance = rule, operator, version, instance
@@ -347,13 +336,7 @@ def obligations_of(
             yield from (item for item in found if view.shown in ("elements", "fills") or isinstance(item, Obligation))
 
 
-def recorded(
-    domain: str,
-    operator: str,
-    version: int,
-    found: Sequence[Obligation | Gap],
-    decide: Decide,
-) -> Record:
+def recorded(domain: str, operator: str, version: int, found: Sequence[Obligation | Gap], decide: Decide) -> Record:
     """These obligations, decided."""
     gaps = tuple(item for item in found if isinstance(item, Gap))
     answers = [(item, decide(item)) for item in found if isinstance(item, Obligation)]

@@ -86,9 +86,7 @@ class _Place(NamedTuple):
 
 
 def groups(
-    analysed: Analysed,
-    decide: Decide,
-    advance: Callable[[int, int, str], None] = lambda done, total, last: None,
+    analysed: Analysed, decide: Decide, advance: Callable[[int, int, str], None] = lambda done, total, last: None
 ) -> list[Group]:
     """The nodes of a model by instance, each proved under the semantics of the analysis."""
     nodes: dict[object, list[str]] = defaultdict(list)
@@ -134,12 +132,7 @@ def _place(operation: Operation, values: Sequence[Value | None]) -> _Place:
         return _Place(operation, version, None, str(error))
 
 
-def _group(
-    place: _Place,
-    nodes: tuple[str, ...],
-    analysed: Analysed,
-    decide: Decide,
-) -> Group:
+def _group(place: _Place, nodes: tuple[str, ...], analysed: Analysed, decide: Decide) -> Group:
     operation, version, instance, reason = place
     names = operation.domain, operation.op_type, version
     if instance is None:

@@ -24,11 +24,7 @@ Values = Mapping[str, Sequence[Attribute]]
 
 _EPSILON: Final[Values] = {"epsilon": (0.5, 0.001), "stash_type": (1, 10)}
 _DRAWN: Final[Values] = {"dtype": (1, 11), "seed": FACTORS}
-_LAYER: Final[Values] = {
-    "activation_alpha": ([0.5], [2.0]),
-    "activation_beta": ([0.5], [2.0]),
-    "clip": FACTORS,
-}
+_LAYER: Final[Values] = {"activation_alpha": ([0.5], [2.0]), "activation_beta": ([0.5], [2.0]), "clip": FACTORS}
 
 VARIED: Final[Mapping[str, Values]] = {
     "AffineGrid": {"align_corners": TRUTHS},

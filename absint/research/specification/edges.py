@@ -63,9 +63,7 @@ EDGES: Final[Mapping[str, Sequence[Instance]]] = {
         *[at("B N 2", "= n"), at("B N 2", "= n m"), at("B N M 1", first=20), at("B N 2", axis=2, last=19)],
         *[at("B N 2", None, ". -1", first=20), at("B N M 2", None, ". 1", onesided=1, inverse=1, first=20)],
     ],
-    "DeformConv": [
-        *[at("N C H W", "M D 2 2", "N 8 I J", offset_group=0), at("N C H W", "M D 2 2", "N 8 I")],
-    ],
+    "DeformConv": [*[at("N C H W", "M D 2 2", "N 8 I J", offset_group=0), at("N C H W", "M D 2 2", "N 8 I")]],
     "DepthToSpace": [at("N C H W", blocksize=1)],
     "Det": [at("N")],
     "Dropout": [
@@ -81,9 +79,7 @@ EDGES: Final[Mapping[str, Sequence[Instance]]] = {
     ],
     "GatherElements": [at("N C", "int64=0: I"), at("", "int64=0:")],
     "Gemm": [at("M K", "L N", "D", last=6), at("M K", "L", "", first=7)],
-    "GroupNormalization": [
-        *[at("N C H", "C", "C", num_groups=groups, first=21) for groups in (0, 1)],
-    ],
+    "GroupNormalization": [*[at("N C H", "C", "C", num_groups=groups, first=21) for groups in (0, 1)]],
     "HannWindow": [at("= n"), at("= 3")],
     "InstanceNormalization": [at("N C H", "A 1", "B")],
     "LRN": [at("N C H", size=3), *[at("N C H W", size=size) for size in (-1, 1, 2)]],

@@ -328,12 +328,7 @@ def _read(node: Node, read: Sequence[int]) -> None:
 
 
 def _leaves(kind: str, ids: Sequence[int]) -> dict[str, Attribute]:
-    return {
-        f"{kind}_treeids": [0, 0],
-        f"{kind}_nodeids": [1, 2],
-        f"{kind}_ids": ids,
-        f"{kind}_weights": [1.0, 2.0],
-    }
+    return {f"{kind}_treeids": [0, 0], f"{kind}_nodeids": [1, 2], f"{kind}_ids": ids, f"{kind}_weights": [1.0, 2.0]}
 
 
 @specifies(
@@ -348,7 +343,7 @@ def _leaves(kind: str, ids: Sequence[int]) -> dict[str, Attribute]:
     "TreeEnsembleClassifier",
     domain=ML,
     grid=[
-        at("N F", outputs=2)._replace(attributes={"classlabels_int64s": [0, 1, 2], **TREE, **_leaves("class", [0, 2])}),
+        at("N F", outputs=2)._replace(attributes={"classlabels_int64s": [0, 1, 2], **TREE, **_leaves("class", [0, 2])})
     ],
 )
 def trees(node: Node) -> list[Output]:

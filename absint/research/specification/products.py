@@ -62,10 +62,7 @@ def multiplied(node: Node, a: Input, b: Input) -> list[Defined | Term]:
     return [*broadcast(node, before), *rows, *columns]
 
 
-@specifies(
-    "QLinearMatMul",
-    grid=[at("uint8: N K", "", "uint8:", "uint8: L M", "", "uint8:", "", "uint8:")],
-)
+@specifies("QLinearMatMul", grid=[at("uint8: N K", "", "uint8:", "uint8: L M", "", "uint8:", "", "uint8:")])
 def quantisedmultiplied(node: Node) -> Output:
     """MatMul of inputs 0 and 3."""
     for place in (1, 2, 6, 7):

@@ -149,7 +149,7 @@ def hashes(node: Node) -> list[Output]:
             max_ngram_size=3,
             n_head_per_ngram=2,
             pad_id=0,
-        ),
+        )
     ],
 )
 def hashes_of_rows(node: Node) -> list[Output]:
@@ -241,7 +241,7 @@ def attentive(node: Node) -> list[Output]:
             11: (batch, memory.dims[1], features),
             12: (batch,),
             13: (count, features + hidden, context),
-        },
+        }
     )
     node.needs_elements(
         (steps, batch, width, memory.dims[1], features, depth), "onnxruntime may fail over what is empty"

@@ -253,16 +253,7 @@ DILATED: Final = [
 
 
 @specifies("MaxPool", grid=POOLS)
-@specifies(
-    "MaxPool",
-    first=10,
-    grid=[
-        *POOLS,
-        *CEILED,
-        *DILATED,
-        at("N C H", kernel_shape=[2], outputs=2),
-    ],
-)
+@specifies("MaxPool", first=10, grid=[*POOLS, *CEILED, *DILATED, at("N C H", kernel_shape=[2], outputs=2)])
 @specifies("AveragePool", grid=POOLS)
 @specifies("AveragePool", first=10, grid=[*POOLS, *CEILED])
 @specifies("AveragePool", first=19, grid=[*POOLS, *CEILED, *DILATED])

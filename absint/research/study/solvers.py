@@ -57,15 +57,7 @@ def check(folder: Path, statuses: Mapping[str, str], *, seconds: float, jobs: in
             raise UsageError(f"{folder / file} is in the index but not there: export again")
     folder = folder.absolute()
     groups: list[Sequence[Job]] = [
-        [
-            {
-                "path": str(folder / file),
-                "file": file,
-                "solver": solver,
-                "limit": seconds,
-                "seconds": seconds + GRACE,
-            }
-        ]
+        [{"path": str(folder / file), "file": file, "solver": solver, "limit": seconds, "seconds": seconds + GRACE}]
         for file in statuses
         for solver in SOLVERS
     ]

@@ -56,9 +56,7 @@ class Derivations:
         return self._all({str(dims[dim]): (name, axis) for dim, (name, axis) in first.items()}, row)
 
     def _all(
-        self,
-        wanted: Mapping[str, tuple[str, int | None]],
-        row: Callable[[tuple[str, int | None], Json], Json],
+        self, wanted: Mapping[str, tuple[str, int | None]], row: Callable[[tuple[str, int | None], Json], Json]
     ) -> tuple[dict[str, Json], int]:
         found: dict[str, Json] = {}
         left_out = 0

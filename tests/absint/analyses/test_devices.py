@@ -115,8 +115,7 @@ def test_sizes_that_are_numbers_are_folded() -> None:
 
 
 @pytest.mark.parametrize(
-    ("operator", "is_folded"),
-    [("Neg(k)", True), ("com.microsoft.FastGelu(k)", False), ("RandomNormalLike(k)", False)],
+    ("operator", "is_folded"), [("Neg(k)", True), ("com.microsoft.FastGelu(k)", False), ("RandomNormalLike(k)", False)]
 )
 def test_operators_of_onnx_that_draw_nothing_are_folded(operator: str, is_folded: bool, tmp_path: Path) -> None:
     text = (

@@ -79,10 +79,7 @@ def write_models() -> None:
     # symbols with odd names, a symbol and a value of one name, a node that wants to steer the terminal
     save(
         "odd.onnx",
-        [
-            node("Relu", ["x"], ["y/0:1"], name="relu"),
-            node("Add", ["y/0:1", "b"], ["N"], name="add\x1b[31m"),
-        ],
+        [node("Relu", ["x"], ["y/0:1"], name="relu"), node("Add", ["y/0:1", "b"], ["N"], name="add\x1b[31m")],
         [value("x", FLOAT, ["batch size", "N"]), value("b", FLOAT, ["a=b"])],
         [value("y/0:1", FLOAT, None), value("N", FLOAT, None)],
     )

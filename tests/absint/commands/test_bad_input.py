@@ -84,10 +84,7 @@ REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {
         lambda: onnx.ModelProto(ir_version=8).SerializeToString(),
         "MODEL: not an ONNX model (it has no graph)",
     ),
-    "empty-graph": (
-        lambda: model([], [], []),
-        "MODEL: not an ONNX model, or truncated (its graph is empty)",
-    ),
+    "empty-graph": (lambda: model([], [], []), "MODEL: not an ONNX model, or truncated (its graph is empty)"),
     "no-such-wire-type-in-a-node": (
         lambda: GOOD.replace(b"\x22\x04Relu", b"\x26\x04Relu"),
         f"MODEL: not an ONNX model, or truncated ({len(GOOD)} bytes do not parse as protobuf)",
@@ -112,10 +109,7 @@ REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {
         "MODEL: opset -1 of ai.onnx is not supported (the installed onnx package knows 1 to "
         f"{onnx.defs.onnx_opset_version()}; a newer one may know it)",
     ),
-    "utf8-value": (
-        lambda: GOOD.replace(b"\x01x", b"\x01\xff"),
-        r"MODEL: a name in it is not valid UTF-8: b'\xff'",
-    ),
+    "utf8-value": (lambda: GOOD.replace(b"\x01x", b"\x01\xff"), r"MODEL: a name in it is not valid UTF-8: b'\xff'"),
     "utf8-output": (
         lambda: model([node("Relu", ["x"], ["y"])], outputs=[value("zz", FLOAT, None)]).replace(b"zz", b"\xffz"),
         r"MODEL: a name in it is not valid UTF-8: b'\xffz'",
@@ -136,10 +130,7 @@ REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {
         lambda: CALLING.replace(b"\x01a", b"\x01\xff").replace(b"\x01f", b"\x01h", 1),
         r"MODEL: a name in it is not valid UTF-8: b'\xff'",
     ),
-    "utf8-dim": (
-        lambda: GOOD.replace(b"\x01N", b"\x01\xff"),
-        r"a dim has a name that is not valid UTF-8: b'\xff'",
-    ),
+    "utf8-dim": (lambda: GOOD.replace(b"\x01N", b"\x01\xff"), r"a dim has a name that is not valid UTF-8: b'\xff'"),
 }
 
 
@@ -190,11 +181,7 @@ REPORTED: dict[str, tuple[Callable[[], bytes], list[str], str | None]] = {
         ["error: output 'y': no node computes it [undefined-output]"],
         None,
     ),
-    "no-nodes": (
-        lambda: model([], outputs=[value("x", FLOAT, ["N", 4])]),
-        [],
-        None,
-    ),
+    "no-nodes": (lambda: model([], outputs=[value("x", FLOAT, ["N", 4])]), [], None),
     "recursion": (
         lambda: model([node("F", ["x"], ["y"], domain="my", name="call")], functions=calling_itself(["F"])),
         [
@@ -213,9 +200,7 @@ REPORTED: dict[str, tuple[Callable[[], bytes], list[str], str | None]] = {
     ),
     "negative-initialiser": (
         lambda: model([node("Add", ["x", "w"], ["y"])], initializer=[negative_tensor()]),
-        [
-            "error: tensor 'w': its dims are [-1]: sizes are never negative [negative-size]",
-        ],
+        ["error: tensor 'w': its dims are [-1]: sizes are never negative [negative-size]"],
         None,
     ),
     "negative-input": (
@@ -243,7 +228,7 @@ REPORTED: dict[str, tuple[Callable[[], bytes], list[str], str | None]] = {
                     name="if",
                     then_branch=branch("t", "ghost", "t"),
                     else_branch=branch("e", "x", "gone"),
-                ),
+                )
             ],
             CONDITIONAL,
         ),
@@ -271,11 +256,7 @@ REPORTED: dict[str, tuple[Callable[[], bytes], list[str], str | None]] = {
         ["warning: the graph: nodes are not in topological order; analysed in a sorted order [unsorted]"],
         "[N, 4]",
     ),
-    "unknown-dtype": (
-        lambda: model([node("Relu", ["x"], ["y"])], inputs=[value("x", 99, ["N"])]),
-        [],
-        "[N]",
-    ),
+    "unknown-dtype": (lambda: model([node("Relu", ["x"], ["y"])], inputs=[value("x", 99, ["N"])]), [], "[N]"),
     "untyped-input": (
         lambda: model([node("Relu", ["x"], ["y"])], inputs=[onnx.ValueInfoProto(name="x")]),
         ["error: input x: it must have a type, found none [ill-formed]"],

@@ -320,12 +320,7 @@ def test_json(small: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(arguments) == 1
     found = json.loads(capsys.readouterr().out)
     tensor = {"kind": "tensor", "dtype": "FLOAT", "shape": ["N", 4]}
-    dims = {
-        "kind": "tensor",
-        "dtype": "INT64",
-        "shape": [2],
-        "contents": {"shape": [2], "elements": ["N", 4]},
-    }
+    dims = {"kind": "tensor", "dtype": "INT64", "shape": [2], "contents": {"shape": [2], "elements": ["N", 4]}}
     nonzero = {"kind": "tensor", "dtype": "INT64", "shape": [2, "_d0"]}
     assert found == {
         "schema": "absint.analyze/2",
@@ -357,14 +352,7 @@ def test_json(small: str, capsys: pytest.CaptureFixture[str]) -> None:
             {"path": "", "name": "found", "operator": "NonZero", "node": "nz", **nonzero},
             {"path": "", "name": "m", "operator": "my::Mystery", "node": "odd", "kind": "unknown"},
         ],
-        "totals": {
-            "values": 4,
-            "values_of_unknown_rank": 1,
-            "dims": 5,
-            "concrete": 3,
-            "expression": 1,
-            "unknown": 1,
-        },
+        "totals": {"values": 4, "values_of_unknown_rank": 1, "dims": 5, "concrete": 3, "expression": 1, "unknown": 1},
         "operators_without_rule": {"my::Mystery": 1},
         "operators_inferred_by_schema": {},
         "diagnostics": [

@@ -232,15 +232,9 @@ def test_a_plot_is_the_same_each_time_and_leaves_json_alone(capsys: pytest.Captu
         ("--plot p.svg --over seq=9..4", "--over seq=9..4: expected two sizes, the smaller one first"),
         ("--plot p.svg --over seq=-2..4", "--over seq=-2..4: expected two sizes, the smaller one first"),
         ("--plot p.svg --over input_ids=1x2", "--over input_ids=1x2: expected a range with two ends, as seq=1..4096"),
-        (
-            "--plot p.svg --over seqq=1..4",
-            "--over seqq: no input has this symbol; did you mean 'seq'?",
-        ),
+        ("--plot p.svg --over seqq=1..4", "--over seqq: no input has this symbol; did you mean 'seq'?"),
         ("--plot p.svg --over b=1..4", "--over b: no input has this symbol; the symbols are: batch, seq, past"),
-        (
-            "--plot p.svg --over batch=1..4 batch=2",
-            "--over batch=1..4: only 2 is legal with seq=64, past=64",
-        ),
+        ("--plot p.svg --over batch=1..4 batch=2", "--over batch=1..4: only 2 is legal with seq=64, past=64"),
     ],
 )
 def test_a_plot_that_cannot_be(arguments: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:

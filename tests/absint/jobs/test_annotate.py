@@ -157,10 +157,7 @@ def test_external_data_stay_references(tmp_path: Path) -> None:
 # Merging
 
 
-@pytest.mark.parametrize(
-    ("merge", "expected"),
-    [("skip", ["N", None]), ("override", [4, "M"]), ("refine", [4, "M"])],
-)
+@pytest.mark.parametrize(("merge", "expected"), [("skip", ["N", None]), ("override", [4, "M"]), ("refine", [4, "M"])])
 def test_case_27_merging_an_existing_declaration(merge: str, expected: Dims) -> None:
     result = absint.analyze(chain(["N", None], [4, "M"]))
     assert written(result.annotate(merge).graph) == {"a": ("FLOAT", expected)}  # type: ignore[arg-type]

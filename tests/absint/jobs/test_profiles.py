@@ -36,10 +36,7 @@ def resized(tmp: str) -> absint.Result:
     """Rows and columns are elements of an input; they have to be 64 at most in total."""
     save(
         f"{tmp}.onnx",
-        [
-            node("ConstantOfShape", ["size"], ["zeros"], name="zeros"),
-            node("Add", ["zeros", "row"], ["y"], name="add"),
-        ],
+        [node("ConstantOfShape", ["size"], ["zeros"], name="zeros"), node("Add", ["zeros", "row"], ["y"], name="add")],
         [value("size", INT64, [2]), value("row", FLOAT, ["W"])],
         [value("y", FLOAT, None)],
     )

@@ -182,14 +182,8 @@ def large_model(path: Path) -> None:
         (lambda p: os.symlink("x.onnx", p), "x.onnx cannot be read: Too many levels of symbolic links"),
         (socket_at, "x.onnx is a socket, not a regular file"),
         (lambda p: p.mkdir(), "x.onnx is a directory: give the path of the .onnx file in it"),
-        (
-            sparse_file,
-            "x.onnx: not an ONNX model, or truncated (42,949,672,960 bytes do not parse as protobuf)",
-        ),
-        (
-            large_model,
-            "x.onnx: not an ONNX model, or truncated (3,221,225,478 bytes do not parse as protobuf)",
-        ),
+        (sparse_file, "x.onnx: not an ONNX model, or truncated (42,949,672,960 bytes do not parse as protobuf)"),
+        (large_model, "x.onnx: not an ONNX model, or truncated (3,221,225,478 bytes do not parse as protobuf)"),
     ],
 )
 def test_a_path_that_is_no_model(

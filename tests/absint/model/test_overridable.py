@@ -81,8 +81,7 @@ def test_weights_are_no_loss() -> None:
 
 
 @pytest.mark.parametrize(
-    ("declared", "shape", "fed"),
-    [(["N"], "[_d0]", 5), ([None], "[_d0]", 1), ([2], "[2]", 2), ([], "[*_s0]", 2)],
+    ("declared", "shape", "fed"), [(["N"], "[_d0]", 5), ([None], "[_d0]", 1), ([2], "[2]", 2), ([], "[*_s0]", 2)]
 )
 def test_a_replacement_has_the_declared_shape_and_not_that_of_the_file(
     declared: list[int | str | None], shape: str, fed: int

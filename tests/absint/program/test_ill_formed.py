@@ -307,10 +307,7 @@ REFUSED: dict[str, tuple[ModelProto, str]] = {
         "the initialiser must have the data of FLOAT[2], found another length",
     ),
     "initialiser without a type": (with_constant("type"), "the initialiser must have an element type, found 0"),
-    "initialiser of a negative size": (
-        with_constant("sign"),
-        "its dims are [-2]: sizes are never negative",
-    ),
+    "initialiser of a negative size": (with_constant("sign"), "its dims are [-2]: sizes are never negative"),
     "constant without all its data": (
         with_tensor(TensorProto(data_type=INT64, dims=[2], int64_data=[1])),
         "the tensor of value must have the data of INT64[2], found another length",

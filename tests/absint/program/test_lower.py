@@ -537,7 +537,5 @@ def test_of_constants_of_one_name_the_last_counts_for_all_readers() -> None:
 
 
 def test_constants_of_another_domain_are_no_constants() -> None:
-    made = parsed(
-        "(float[N] x) => (float[N] y) { s = my.Constant() s = my.Constant() y = Relu(x) }",
-    )
+    made = parsed("(float[N] x) => (float[N] y) { s = my.Constant() s = my.Constant() y = Relu(x) }")
     assert ("duplicate-output", Severity.ERROR) in [(d.code, d.severity) for d in analyze(made).diagnostics]

@@ -216,11 +216,7 @@ def test_parameters_are_counted_once_by_type() -> None:
     made.graph.initializer.append(numpy_helper.from_array(np.ones((2, 3), np.float32), "unread"))
     made.graph.initializer.append(helper.make_tensor("text", TensorProto.STRING, [2], [b"a", b"b"]))
     found = costs(made)
-    assert found.parameters == (
-        (DType.FLOAT, 10, 40),
-        (DType.INT64, 2, 16),
-        (DType.STRING, 2, None),
-    )
+    assert found.parameters == ((DType.FLOAT, 10, 40), (DType.INT64, 2, 16), (DType.STRING, 2, None))
     assert (found.parameter_elements, found.parameter_bytes) == (14, 56)
 
 
@@ -408,15 +404,7 @@ def test_totals_are_numbers_where_sizes_are_bound() -> None:
 
 NUMBER, N, T = Symbol("i"), symbol("N"), symbol("T")
 i = expr_of(NUMBER)
-TERMS: list[Dim] = [
-    N,
-    i * 3 + N,
-    i * i * N - i,
-    i * i * i,
-    Dim(7) - i,
-    (i - 3) * (i - 3),
-    i // 2 + N,
-]
+TERMS: list[Dim] = [N, i * 3 + N, i * i * N - i, i * i * i, Dim(7) - i, (i - 3) * (i - 3), i // 2 + N]
 
 
 @pytest.mark.parametrize("term", TERMS, ids=str)

@@ -80,10 +80,7 @@ CASES = {
         data=True,
     ),
     "a bias without elements": Decided(
-        "float[N, 4] x, float[4] s, float[B] b",
-        "y = LayerNormalization (x, s, b)",
-        {"N": 2, "B": 4},
-        {"N": 2, "B": 0},
+        "float[N, 4] x, float[4] s, float[B] b", "y = LayerNormalization (x, s, b)", {"N": 2, "B": 4}, {"N": 2, "B": 0}
     ),
     "a mean of nothing": Decided(
         "float[N, D] x, float[1] s", "y = RMSNormalization (x, s)", {"N": 0, "D": 3}, {"N": 2, "D": 0}

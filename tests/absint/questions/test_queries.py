@@ -173,10 +173,7 @@ def test_symbols_of_the_inputs_are_those_of_the_states() -> None:
             "                   ^",
         ),
         ("rank(pieces) == 1", "'pieces' is a sequence: only tensors have dims\n    rank(pieces) == 1\n         ^"),
-        (
-            "H == 2",
-            "'H' is a symbol and a value: write symbol(H), or H[axis] and the like\n    H == 2\n    ^",
-        ),
+        ("H == 2", "'H' is a symbol and a value: write symbol(H), or H[axis] and the like\n    H == 2\n    ^"),
         (
             "found == 2",
             "'found' is a value: write found[axis], shape(found), size(found) or rank(found)\n    found == 2\n    ^",

@@ -191,11 +191,7 @@ def test_case_9_part_of_a_shape_is_used_by_reshape() -> None:
 
 @pytest.mark.parametrize("dims", [["N"], [None]])
 def test_case_10_unary_operators_keep_the_shape(dims: Dims) -> None:
-    nodes = [
-        node("Concat", ["X", "X"], ["C"], axis=0),
-        node("Relu", ["C"], ["R"]),
-        node("Sigmoid", ["R"], ["S"]),
-    ]
+    nodes = [node("Concat", ["X", "X"], ["C"], axis=0), node("Relu", ["C"], ["R"]), node("Sigmoid", ["R"], ["S"])]
     result = absint.analyze(model(nodes, [value("X", dims)]))
     assert result.shapes["C"] is result.shapes["R"] is result.shapes["S"]
     assert shapes(result, "S") == ["[2*N]" if dims == ["N"] else "[2*X_dim0]"]
@@ -289,11 +285,7 @@ def test_case_15_contents(steps: list[NodeProto], expected: str | None) -> None:
 
 
 def test_case_15_integer_division_truncates() -> None:
-    nodes = [
-        node("Shape", ["X"], ["s"]),
-        node("Sub", ["s", "five"], ["d"]),
-        node("Div", ["d", "two"], ["Y"]),
-    ]
+    nodes = [node("Shape", ["X"], ["s"]), node("Sub", ["s", "five"], ["d"]), node("Div", ["d", "two"], ["Y"])]
     result = holds(
         model(nodes, [value("X", ["N"])], five=np.array([5]), two=np.array([2])), *({"N": n} for n in range(9))
     )

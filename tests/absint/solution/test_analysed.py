@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from typing import Final
 
 import onnx
@@ -159,3 +161,13 @@ def test_a_result_knows_the_program_that_it_is_about(result: absint.Result) -> N
     assert result.folder is None
     assert list(result.scopes) == [""]
     assert all(result.needed[node] for node in result.input_nodes.values())
+
+
+def test_a_result_that_is_dropped_is_freed_at_once() -> None:
+    """No cycle of references holds it until Python looks for cycles."""
+    gc.disable()
+    try:
+        dropped = weakref.ref(absint.analyze(onnx.parser.parse_model(MODEL)))
+        assert dropped() is None
+    finally:
+        gc.enable()

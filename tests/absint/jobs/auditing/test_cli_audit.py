@@ -64,11 +64,7 @@ def masked(text: str) -> str:
             "declared: 2 claims: 2 proved\n\npolicy sound: 2 claims: 2 proved\n",
             0,
         ),
-        (
-            ["true.onnx", "--all"],
-            "declared: 2 claims: 2 proved\n  proved  rank(y) == 1\n  proved  y[0] == N\n",
-            0,
-        ),
+        (["true.onnx", "--all"], "declared: 2 claims: 2 proved\n  proved  rank(y) == 1\n  proved  y[0] == N\n", 0),
     ],
 )
 def test_text_and_code(arguments: list[str], printed: str, code: int, capsys: pytest.CaptureFixture[str]) -> None:

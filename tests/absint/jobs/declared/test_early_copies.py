@@ -55,11 +55,7 @@ def test_the_copy_consists_of_the_pieces(
     monkeypatch.setattr(early_copies, "_STEP", 70_000)
     with opened_file(original) as number:
         opened_again = ModelFile.of(original, number)
-    with (
-        opened_again.opened() as opened,
-        open(tmp_path / "copy", "xb") as target,
-        EarlyCopy(opened, target) as copy,
-    ):
+    with opened_again.opened() as opened, open(tmp_path / "copy", "xb") as target, EarlyCopy(opened, target) as copy:
         copy.finish(PIECES[name])
     assert (tmp_path / "copy").read_bytes() == contents(original.read_bytes(), PIECES[name])
 

@@ -92,10 +92,7 @@ def test_claims_hold_in_runs_in_which_the_declarations_do(size: int) -> None:
 @pytest.mark.parametrize(
     ("declared", "message"),
     [
-        (
-            "N + 1",
-            "axis 1 is declared as N + 1, but no run has C == N + 1: it cannot be taken on trust",
-        ),
+        ("N + 1", "axis 1 is declared as N + 1, but no run has C == N + 1: it cannot be taken on trust"),
         ("2*N + 3", "no run has C == 2*N + 3"),
     ],
 )
@@ -116,10 +113,7 @@ def test_two_that_contradict_each_other_are_refused() -> None:
 
 @pytest.mark.parametrize(
     ("trust", "message"),
-    [
-        ("x", "trust x: no value or node of this name has a declared shape"),
-        (["yy"], "trust yy: .*; did you mean 'y'?"),
-    ],
+    [("x", "trust x: no value or node of this name has a declared shape"), (["yy"], "trust yy: .*; did you mean 'y'?")],
 )
 def test_bad_names_are_one_line(trust: str | list[str], message: str) -> None:
     with pytest.raises(absint.UsageError, match=message):

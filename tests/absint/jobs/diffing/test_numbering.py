@@ -232,10 +232,7 @@ def external(folder: Path, kind: str, number: float) -> str:
     elif kind == "body":
         found.graph.node[0].attribute[0].g.initializer.append(weight)
     else:
-        nodes = [
-            helper.make_node("Constant", [], ["w"], value=weight),
-            helper.make_node("Mul", ["a", "w"], ["b"]),
-        ]
+        nodes = [helper.make_node("Constant", [], ["w"], value=weight), helper.make_node("Mul", ["a", "w"], ["b"])]
         found.functions.append(helper.make_function("local", "f", ["a"], ["b"], nodes, found.opset_import[:1]))
     (folder / "model.onnx").write_bytes(found.SerializeToString())
     return str(folder / "model.onnx")

@@ -96,10 +96,7 @@ def test_older_versions_lack_what_newer_ones_have(opset: int, tmp_path: Path) ->
 def test_expand(tmp_path: Path) -> None:
     model = static([node("Expand", "x shape", "y")], {"x": [4, 1, 6]}, {"y": [4, 9, 6]}, {"shape": ints(4, 9, 6)})
     made = mended(model, {"x": {0: "batch", 2: "seq"}}, tmp_path)
-    assert lines(made) == [
-        "shape[0] of Expand y: 4, should be batch",
-        "shape[2] of Expand y: 6, should be seq",
-    ]
+    assert lines(made) == ["shape[0] of Expand y: 4, should be batch", "shape[2] of Expand y: 6, should be seq"]
     assert made.run(x=floats(2, 1, 5))[0].shape == (2, 9, 5)
 
 
@@ -333,11 +330,7 @@ def test_a_loop_over_states_of_the_old_size(tmp_path: Path) -> None:
     """Declared shapes in the body follow; runtimes need the rank of the iteration number."""
     info = onnx.helper.make_tensor_value_info
     body = onnx.helper.make_graph(
-        [
-            node("Add", "state x", "next"),
-            node("Identity", "cond", "again"),
-            node("Reshape", "next flat", "row"),
-        ],
+        [node("Add", "state x", "next"), node("Identity", "cond", "again"), node("Reshape", "next flat", "row")],
         "body",
         [
             info("i", TensorProto.INT64, []),

@@ -183,11 +183,7 @@ def test_a_later_node_decides(tmp_path: Path) -> None:
 
 def test_equal_sizes_are_told_apart_by_order_or_not_at_all(tmp_path: Path) -> None:
     """batch = 3 and 3 heads: axes that stay side by side keep their order; a split is decided by what follows."""
-    nodes = [
-        node("Reshape", "x merged", "m"),
-        node("Reshape", "m split", "s"),
-        node("Add", "s heads", "y"),
-    ]
+    nodes = [node("Reshape", "x merged", "m"), node("Reshape", "m split", "s"), node("Add", "s heads", "y")]
     constants = {"merged": ints(9, 5), "split": ints(3, 3, 5), "heads": floats(3, 1)}
     model = static(nodes, {"x": [3, 3, 5]}, {"y": [3, 3, 5]}, constants)
     made = mended(model, {"x": {0: "batch"}}, tmp_path)

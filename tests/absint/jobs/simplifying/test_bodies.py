@@ -129,12 +129,7 @@ DECIDED = """(float[N] x, float[1] s) => (float[p] y) <int64 n = {%d}, bool c = 
 
 @pytest.mark.parametrize(
     ("trips", "goes_on", "expected"),
-    [
-        (0, 1, ["Identity"]),
-        (2, 0, ["Identity"]),
-        (1, 1, ["Cast", "Add", "Concat"]),
-        (2, 1, ["Loop"]),
-    ],
+    [(0, 1, ["Identity"]), (2, 0, ["Identity"]), (1, 1, ["Cast", "Add", "Concat"]), (2, 1, ["Loop"])],
 )
 def test_a_loop_of_one_trip_or_none_is_what_it_does(trips: int, goes_on: int, expected: list[str]) -> None:
     _, copy = simplified(DECIDED % (trips, goes_on))

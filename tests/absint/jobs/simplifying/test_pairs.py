@@ -20,12 +20,7 @@ def test_all_parts_of_a_split_side_by_side_are_what_was_split() -> None:
 
 
 @pytest.mark.parametrize(
-    "joined",
-    [
-        "z = Concat<axis=-1>(q, p)",
-        "z = Concat<axis=-1>(p, p, p)",
-        "k = Neg(q)  z = Concat<axis=1>(p, k)",
-    ],
+    "joined", ["z = Concat<axis=-1>(q, p)", "z = Concat<axis=-1>(p, p, p)", "k = Neg(q)  z = Concat<axis=1>(p, k)"]
 )
 def test_other_parts_or_another_order_are_something_else(joined: str) -> None:
     _, copy = simplified(PARTS % joined)

@@ -73,10 +73,7 @@ WRONG = {
         model("DictVectorizer", [mapping(LONG, tensor(LONG))], "ai.onnx.ml", int64_vocabulary=[1]),
         "input X is a map of INT64 to INT64; DictVectorizer-1 takes ",
     ),
-    "kinds that must agree": (
-        model("Identity", [sparse()]),
-        "input input is sparse FLOAT; Identity-16 takes ",
-    ),
+    "kinds that must agree": (model("Identity", [sparse()]), "input input is sparse FLOAT; Identity-16 takes "),
 }
 
 

@@ -89,12 +89,7 @@ def test_every_field_is_read() -> None:
 
 
 def test_what_models_share_is_forgotten() -> None:
-    kept = (
-        read_attributes.KEPT,
-        read_types._KEPT,
-        read_tensors._HEADS,
-        read_tensors._RESTS,
-    )
+    kept = (read_attributes.KEPT, read_types._KEPT, read_tensors._HEADS, read_tensors._RESTS)
     content = kitchen_sink().SerializeToString()
     found = absint.analyze(content)
     assert all(map(len, kept))

@@ -51,11 +51,7 @@ CASES: list[tuple[Callable[[], ModelProto], list[str], list[Binding]]] = [
     ),
     (vision.detector_top, ["(H//8)*(W//8) >= 20"], grid(batch=BATCH, H=around(8, 32, 40), W=around(32, 40, 160))),
     (vision.pixel_shuffle, ["C % 4 == 0"], grid(batch=BATCH, C=around(4, 8, 12), H=(0, 1, 3), W=(0, 2))),
-    (
-        vision.focus,
-        ["H % 2 == 0", "H >= 2", "W % 2 == 0", "W >= 2"],
-        grid(batch=BATCH, H=around(4, 7), W=around(4, 6)),
-    ),
+    (vision.focus, ["H % 2 == 0", "H >= 2", "W % 2 == 0", "W >= 2"], grid(batch=BATCH, H=around(4, 7), W=around(4, 6))),
     (
         vision.focus_by_slices,
         ["H >= 1", "W >= 1", "H % 2 == 0 or H == 1 or batch == 0", "W % 2 == 0 or W == 1 or batch == 0"],

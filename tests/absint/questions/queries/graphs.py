@@ -233,10 +233,7 @@ def sliced() -> ModelProto:
 
 
 def gathered() -> ModelProto:
-    nodes = [
-        node("Gather", ["x", "fourth"], ["y"], name="fourth"),
-        node("Gather", ["x", "idx"], ["z"], name="lookup"),
-    ]
+    nodes = [node("Gather", ["x", "fourth"], ["y"], name="fourth"), node("Gather", ["x", "idx"], ["z"], name="lookup")]
     return model(nodes, [floats("x", "N", "E"), ints("idx", "K")], ["y", "z"], fourth=np.array(3))
 
 

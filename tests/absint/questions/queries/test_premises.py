@@ -172,10 +172,7 @@ def test_a_pool_proves_nothing_of_an_empty_batch() -> None:
     """AveragePool of [M, N, M] runs where M is 0."""
     pool = helper.make_node("AveragePool", ["x"], ["y"], kernel_shape=[1])
     graph = helper.make_graph(
-        [pool],
-        "g",
-        [helper.make_tensor_value_info("x", FLOAT, ["M", "N", "M"])],
-        [onnx.ValueInfoProto(name="y")],
+        [pool], "g", [helper.make_tensor_value_info("x", FLOAT, ["M", "N", "M"])], [onnx.ValueInfoProto(name="y")]
     )
     result = absint.analyze(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9))
     assert result.prove("M >= 1").verdict.value != "proved"

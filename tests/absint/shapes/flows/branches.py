@@ -257,8 +257,4 @@ def if_squeeze_pattern_is_flattened() -> Flow:
         node("Reshape", ["y", "flat"], ["z"]),
     ]
     made = model(nodes, [floats("x", "N", "M")], ["z"])
-    return Flow(
-        made,
-        sizes("N", "M", values=(1, 2, 5)),
-        expect={"y": "[N] if M == 1, else [N, M]", "z": "[M*N]"},
-    )
+    return Flow(made, sizes("N", "M", values=(1, 2, 5)), expect={"y": "[N] if M == 1, else [N, M]", "z": "[M*N]"})

@@ -168,10 +168,7 @@ def loop_carries_what_the_iteration_sizes() -> Flow:
     step = [node("Reshape", ["i", "flat"], ["t"]), node("ConstantOfShape", ["t"], ["x_next"])]
     nodes = [const("flat", [-1]), node("Loop", ["m", "", "x0"], ["y"], body=loop_body(step, ["x"]))]
     return Flow(
-        model(nodes, [ints("m"), floats("x0", "N")], ["y"]),
-        sizes("N"),
-        TRIPS,
-        {"y": "[ite(m >= 1, max(m, 0) - 1, N)]"},
+        model(nodes, [ints("m"), floats("x0", "N")], ["y"]), sizes("N"), TRIPS, {"y": "[ite(m >= 1, max(m, 0) - 1, N)]"}
     )
 
 

@@ -173,10 +173,7 @@ def loop_adds_quotients() -> Flow:
 def loop_swaps_up_to_a_limit() -> Flow:
     """a -> min(b, 3), b -> a: after the first trip two numbers in turns."""
     steps = [node("Min", ["b", "three"], ["a_next"]), node("Identity", ["a"], ["b_next"])]
-    expect = {
-        "a": "[ite(T % 2 == 1, min(K, 3), 2)]",
-        "b": "[ite(T >= 1, ite((T + 1) % 2 == 1, min(K, 3), 2), K)]",
-    }
+    expect = {"a": "[ite(T % 2 == 1, min(K, 3), 2)]", "b": "[ite(T >= 1, ite((T + 1) % 2 == 1, min(K, 3), 2), K)]"}
     return carried(steps, {"a": 2, "b": "K"}, expect)
 
 

@@ -181,10 +181,7 @@ def loops_of_keras_in_a_row() -> Flow:
 @flow
 def loop_of_keras_that_surely_runs() -> Flow:
     """A later node takes an element of the time axis: without a trip it fails."""
-    last = [
-        const("end", [-1]),
-        node("Gather", ["y", "end"], ["picked"], axis=1),
-    ]
+    last = [const("end", [-1]), node("Gather", ["y", "end"], ["picked"], axis=1)]
     made = model([*recurrent("x", 8, 6, "y"), *last], [floats("x", "batch", "time", 8)], ["y", "picked"])
     expect = {"y": "[batch, time, 6]", "picked": "[batch, 1, 6]"}
     return Flow(made, [b for b in sizes("batch", "time") if b["time"]], expect=expect)

@@ -132,8 +132,7 @@ def test_memory_and_cost_are_those_of_the_command(browser: Browser, tmp_path: Pa
     sizes = {"batch": 2, "seq": 7, "past": 9}
     with opened(browser, tmp_path, DECODER) as page:
         found = page.evaluate(
-            "sizes => { const at = evaluate(data.program, sizes); return [flopsOf(at), peakOf(at)]; }",
-            sizes,
+            "sizes => { const at = evaluate(data.program, sizes); return [flopsOf(at), peakOf(at)]; }", sizes
         )
     assert found[0] == {"sum": result.cost().evaluate(sizes).flops, "open": 0}
     assert found[1] == result.memory().evaluate(sizes)

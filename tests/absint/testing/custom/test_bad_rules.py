@@ -100,10 +100,7 @@ def rule_of(function: Callable[[Op], Any]) -> Rule:
             "states False, which is not a relation: write eq(a, b) or ne(a, b), since a == b compares the terms "
             "themselves",
         ),
-        (
-            a_relation_as_truth,
-            "rejects unless M == N, which is no truth: write op.require(relation, reason)",
-        ),
+        (a_relation_as_truth, "rejects unless M == N, which is no truth: write op.require(relation, reason)"),
     ],
     ids=lambda item: getattr(item, "__name__", ""),
 )

@@ -121,11 +121,7 @@ def test_it_can_be_switched_off(site: Site, capsys: pytest.CaptureFixture[str]) 
     ("source", "entry", "message"),
     [
         ("1/0", "acme_bad", "acme_bad cannot be loaded (ZeroDivisionError: division by zero)"),
-        (
-            "exit('no licence\\nat all')",
-            "acme_bad",
-            "acme_bad cannot be loaded (SystemExit: no licence)",
-        ),
+        ("exit('no licence\\nat all')", "acme_bad", "acme_bad cannot be loaded (SystemExit: no licence)"),
         ("", "acme_bad:rule", "acme_bad:rule cannot be loaded (AttributeError: "),
         ("", "acme_missing", "acme_missing cannot be loaded (ModuleNotFoundError: No module named 'acme_missing')"),
         ("rule = 3", "acme_bad:rule", "(TypeError: it is no rule, no list of rules and no module with rules)"),
