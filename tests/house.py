@@ -25,11 +25,11 @@ from tests.test_architecture import MODULES, imports
 
 LIMITS: Final[Mapping[str, float]] = {
     "folders at the top of absint/": 13,
-    "lines of the product": 114_188,
+    "lines of the product": 113_864,
     "longest file, check.py apart": 400,
-    "imports inside functions": 198,
-    "blocks of imports for types": 80,
-    "imports, % of lines": 7.0,
+    "imports inside functions": 142,
+    "blocks of imports for types": 63,
+    "imports, % of lines": 6.61,
     "files that write documents by hand": 0,
     "files that catch what is undefined": 6,
     "files that start processes": 2,

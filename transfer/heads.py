@@ -94,8 +94,9 @@ def has_ranks(op: Op) -> bool:
     output where numbers of heads are given, whatever the ranks.
     """
     ranks = {op.tensor(name).shape.rank for name, _ in PACKED}
-    said = {attribute for _, attribute in PACKED if op.integer(attribute, 0) > 0}
-    if not (ranks == {4} and not said) and not (ranks == {3} and len(said) == len(set(PACKED))):
+    heads = {attribute for _, attribute in PACKED}
+    said = {attribute for attribute in heads if op.integer(attribute, 0) > 0}
+    if not (ranks == {4} and not said) and not (ranks == {3} and said == heads):
         return False
     mask, lengths = op.optional("attn_mask"), op.optional("nonpad_kv_seqlen")
     return (mask is None or mask.shape.rank in range(5)) and (lengths is None or lengths.shape.rank == 1)

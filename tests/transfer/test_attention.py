@@ -64,6 +64,7 @@ ATTENTION = [
         expect=["[B, S, 18]", "[B, 1, P + T, 8]", "[B, 1, P + T, 6]", "[B, 3, S, P + T]"],
     ),
     attend(Q3, ["B", "T", 24], ["B", "T", 18], outputs=4, q_num_heads=3, kv_num_heads=3),
+    attend(Q3, ["B", "T", 24], ["B", "T", 18], expect=["[B, S, 18]"], opset=25, q_num_heads=3, kv_num_heads=3),
     attend(["B", "S", "P"], ["B", "T", "P"], ["B", "T", "P"], q_num_heads=7, kv_num_heads=7),
     attend(["B", 4, "S", 8], ["B", 2, "T", 8], ["B", 2, "T", 6], expect=["[B, 4, S, 6]"]),
     attend(Q4, ["B", 2, "T", 8], ["B", 2, "T", 8]),

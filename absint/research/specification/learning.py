@@ -150,8 +150,7 @@ def linear(node: Node) -> Output:
     """A column for each target."""
     targets, rows = node.integer("targets", 1), _rows(node)
     needed, count = _features(node) * targets, _count(node, "coefficients")
-    reason = "each feature must have a coefficient for each target"
-    node.requires(equal(needed, count), reason, unless=needed <= count)
+    node.requires(equal(needed, count), "each feature must have a coefficient for each target", unless=needed <= count)
     return tensor([rows, targets])
 
 
@@ -214,9 +213,8 @@ CLASSES: Final[dict[str, Attribute]] = {"classlabels_ints": [1, 2, 3], "intercep
 def linear_classes(node: Node) -> list[Output]:
     """A label for each row, and a score for each class; one score of two classes is doubled."""
     classes, rows, count = _count(node, "intercepts"), _rows(node), _count(node, "coefficients")
-    reason = "each feature must have a coefficient for each class"
     needed = _features(node) * classes
-    node.requires(equal(needed, count), reason, unless=needed <= count)
+    node.requires(equal(needed, count), "each feature must have a coefficient for each class", unless=needed <= count)
     if classes == 1 and (labels := _count(node, "classlabels_strings", "classlabels_ints")):
         node.demand(labels == 2, "one score must be of two classes")
         classes = labels
@@ -396,7 +394,7 @@ def leaves(node: Node) -> Output:
         fits = not isinstance(table, Held) or dtype in ("", table.dtype)
         node.demand(fits, f"{name} must have the type of the input")
     for first, others in LENGTHS.items():
-        for name in set(others.split()).intersection(node.attributes):
+        for name in filter(node.attributes.__contains__, others.split()):
             node.demand(_count(node, name) == _count(node, first), f"{name} must have as many entries as {first}")
     _read(node, node.integers("nodes_featureids") or [])
     return tensor([rows, node.integer("n_targets")])
