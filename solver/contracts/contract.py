@@ -101,6 +101,9 @@ class Clause(NamedTuple):
         return f"{self.relation}  ({self.nodes()})"
 
 
+_NONE: Final = "no size is legal"
+
+
 @dataclass(frozen=True)
 class Contract:
     """Legal sizes of the inputs: clauses that every run needs. `proviso` says if they are sufficient.
@@ -132,12 +135,11 @@ class Contract:
     """The runs whose sizes are legal: those of ONNX's documents, of onnxruntime, or of either."""
 
     def __str__(self) -> str:
-        if self.possible is False:
-            return "no size is legal"
-        return "\n".join(map(str, self.clauses)) or f"every size is legal{self.proviso}"
+        verdict = _NONE if self.possible is False else "" if self.clauses else f"every size is legal{self.proviso}"
+        return "\n".join([verdict] * bool(verdict) + [str(clause) for clause in self.clauses])
 
     def __repr__(self) -> str:
-        clauses = "" if self.possible is False else " and ".join(str(c.relation) for c in self.clauses)
+        clauses = _NONE if self.possible is False else " and ".join(str(c.relation) for c in self.clauses)
         return f"<Contract: {excerpt(clauses or str(self))}>"
 
     def _repr_html_(self) -> str:
@@ -173,7 +175,7 @@ class Contract:
             ),
             listed("legal sizes to try", map(format_sizes, self.samples)),
         ]
-        return Sheet(Line(str(self) if self.possible is False else title), [*parts, defined(texts)])
+        return Sheet(Line(_NONE if self.possible is False else title), [*parts, defined(texts)])
 
     @property
     def proviso(self) -> str:

@@ -158,3 +158,11 @@ def test_a_contract_that_no_size_meets_says_so() -> None:
     assert contract.possible is False
     assert str(contract) == "no size is legal"
     assert repr(contract) == "<Contract: no size is legal>"
+
+
+def test_a_contract_that_no_size_meets_names_the_node() -> None:
+    contract = absint.analyze(
+        parsed("(float[2, 3] x, float[4, 5] z) => (float[a, b] y) { y = MatMul(x, z) }")
+    ).contract()
+    assert str(contract) == "no size is legal\nfalse  (MatMul #0)"
+    assert repr(contract) == "<Contract: no size is legal>"
