@@ -12,7 +12,7 @@ from absint.lattices.text.documents import Document
 from absint.lattices.text.forms import COUNT, DIM, SIZES, TEXT, Key, Object, kind_of, many, maybe
 from absint.lattices.text.sheets import Line, Part, Table, listed, plural
 from absint.questions.rows.answer import OutputRows, Rows, Verdict
-from absint.questions.rows.witness import InputAxis, Meeting, Witness
+from absint.questions.rows.evidence import InputAxis, Meeting, Witness
 from absint.questions.sizes.contracts import SymbolFacts
 from absint.result import Result
 from absint.show.text import assumed

@@ -254,8 +254,11 @@ def build_model(case: Case, arrays: Sequence[Array | None]) -> onnx.ModelProto:
     """A model of the one node; inputs with known elements are initialisers, the others inputs of unknown shape."""
     names = [f"x{i}" if a is not None else "" for i, a in enumerate(arrays)]
     out = [f"y{i}" for i in range(case.outputs)]
-    attributes = cast("dict[str, Any]", dict(case.attributes))
-    node = helper.make_node(case.op, names, out, domain=case.domain, name="node", **attributes)
+    given = cast("dict[str, Any]", {name: value for name, value in case.attributes.items() if value != []})
+    node = helper.make_node(case.op, names, out, domain=case.domain, name="node", **given)
+    for name in case.attributes.keys() - given.keys():  # an empty list does not say its type
+        kind = onnx.defs.get_schema(case.op, case.opset, case.domain).attributes[name].type
+        node.attribute.append(helper.make_attribute(name, [], attr_type=cast("Any", kind).value))
     inputs, initializers = [], []
     for arg, name, array in zip(case.inputs, names, arrays, strict=True):
         if arg is None or array is None:

@@ -135,8 +135,9 @@ class Contract:
     """The runs whose sizes are legal: those of ONNX's documents, of onnxruntime, or of either."""
 
     def __str__(self) -> str:
-        verdict = _NONE if self.possible is False else "" if self.clauses else f"every size is legal{self.proviso}"
-        return "\n".join([verdict] * bool(verdict) + [str(clause) for clause in self.clauses])
+        if self.possible is False and all(clause.relation is not FALSE for clause in self.clauses):
+            return "\n".join([_NONE, *map(str, self.clauses)])
+        return "\n".join(map(str, self.clauses)) or f"every size is legal{self.proviso}"
 
     def __repr__(self) -> str:
         clauses = _NONE if self.possible is False else " and ".join(str(c.relation) for c in self.clauses)

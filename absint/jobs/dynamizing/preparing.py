@@ -23,7 +23,7 @@ from absint.lattices.text.tokens import reads_as_name
 from absint.lattices.value import Tensor, Value
 from absint.program.steps import Operand
 from absint.questions.rows.answer import is_called_batch, place_of
-from absint.questions.rows.witness import InputAxis
+from absint.questions.rows.evidence import InputAxis
 from absint.questions.sizes.contracts import contract
 from absint.solution.analysed import Analysed
 from absint.solver.constraints import meets

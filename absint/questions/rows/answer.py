@@ -20,7 +20,7 @@ from absint.packages import is_installed
 from absint.program.nodes import Node
 from absint.program.steps import Operand
 from absint.questions.proofs.proof import drawn
-from absint.questions.rows.witness import InputAxis, Meeting, Witness
+from absint.questions.rows.evidence import InputAxis, Meeting, Witness
 from absint.questions.sizes.contracts import symbol_facts
 from absint.solution.analysed import Analysed
 

@@ -221,4 +221,5 @@ def test_weights_are_copied_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_proof_counts_no_costs() -> None:
     result = absint.analyze("m.onnx")
     found = proof(result, result, 10.0)
-    assert (found.verdict, found.figures, found.reason) == ("same", None, "")
+    assert found.verdict == "same"
+    assert not hasattr(found, "figures")
