@@ -1,10 +1,13 @@
 """What a caller in Python gets wrong is told in one line, and nothing of his is overwritten."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import onnx
+import onnx.numpy_helper
 import pytest
 
 import absint
@@ -90,3 +93,26 @@ def test_sizes_are_given_by_name(sizes: Any) -> None:
     for ask in (result.check, result.check_range, result.nearest, lambda s: absint.analyze(DECODER, bind=s)):
         with pytest.raises(absint.UsageError, match=r": expected sizes by name, as \{'N': 4\}$"):
             ask(sizes)
+
+
+def _rename(message: onnx.ModelProto) -> None:
+    message.graph.input[0].type.tensor_type.shape.dim[0].dim_param = "K"
+
+
+def _enlarge(message: onnx.ModelProto) -> None:
+    message.graph.initializer[0].CopyFrom(onnx.numpy_helper.from_array(np.array([1, 6]), "s"))
+
+
+def _drop(message: onnx.ModelProto) -> None:
+    del message.graph.node[-1]
+
+
+@pytest.mark.parametrize("change", [_rename, _enlarge, _drop, lambda message: message.graph.initializer.pop()])
+def test_any_change_that_shapes_rest_on_is_seen(change: Callable[[onnx.ModelProto], object]) -> None:
+    message = model([node("Reshape", ["x", "s"], ["y"])], [floats("x", 2, 3)], ["y"])
+    message.graph.initializer.append(onnx.numpy_helper.from_array(np.array([3, 2]), "s"))
+    result = absint.analyze(message)
+    assert str(result.shapes["y"]) == "[3, 2]"
+    change(message)
+    with pytest.raises(absint.ModelError, match=CHANGED):
+        result.annotated()

@@ -132,12 +132,12 @@ class At:
 
     @property
     def form(self) -> Floats:
-        """The format of the output, which `is_float`."""
+        """The format of an output that `is_float`."""
         return FLOATS[self.dtype]
 
     @property
     def digits(self) -> int:
-        """Those of the significand of the output, which `is_float`."""
+        """Digits of the significand of an output that `is_float`."""
         return DIGITS[self.dtype]
 
     @property

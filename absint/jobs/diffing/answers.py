@@ -223,7 +223,7 @@ Headline = Literal["same", "compatible", "changed", "undecided"]
 
 @dataclass(frozen=True)
 class Replacement:
-    """What the verdict on a model A and a model B that is to take its place rests on."""
+    """The findings behind the verdict: may model B take the place of model A?"""
 
     inputs: Ports
     """The inputs of both, paired."""

@@ -230,7 +230,7 @@ def diff(
 
 
 def proof(first: Result, second: Result, seconds: float) -> Replacement:
-    """What the verdict rests on, by proofs alone."""
+    """The findings behind the verdict, by proofs alone."""
     return _Comparison(first, second, False, Limits(seconds, RLIMIT, MEMORY), {}).proof([])[0]
 
 
@@ -267,7 +267,7 @@ class _Comparison:
         )
 
     def proof(self, assumed: Sequence[Relation]) -> tuple[Replacement, Grounds, tuple[Contract, Contract]]:
-        """What the verdict rests on, the facts about sizes that are legal in both models, and the contracts."""
+        """The findings behind the verdict, facts about sizes that are legal in both models, and the contracts."""
         over, back, clock = self._over, self._back, self._clock
         a, b = over.source, over.target
         first, second = Model("A", a, contract(a, clock.left)), Model("B", b, contract(b, clock.left))

@@ -3,9 +3,9 @@
 Where data decide sizes, nothing but the same computation on the same inputs shows that they are the same. Names of
 values and nodes, their order, and initialisers written as Constant nodes make no difference; an operator that draws
 random numbers computes something else each time. Two computations also have one number where the analysis knows their
-elements, where they turn or reshape one value into the same shape, and where one undoes or does the work of two nodes
-of the other, as `rewriting/pairs` knows. A size that data decide in the second model
-then is the one of the value of this number in the first; both models run on the same inputs, so it is one number.
+elements, where they turn or reshape one value into the same shape, and where one node does the work of two, or undoes
+the one before it, by the rules of `rewriting/pairs`. A size that data decide in the second model is then that of the
+value with the same number in the first: both models run on the same inputs.
 """
 
 from __future__ import annotations

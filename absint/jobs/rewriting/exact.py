@@ -249,7 +249,7 @@ class Exact:
         return found
 
     def _after(self, number: int) -> list[int]:
-        """What a step depends on besides its operands."""
+        """The nodes that lead to a step besides its operands."""
         step = self._nodes[number].step
         if step is None:
             return []

@@ -223,7 +223,7 @@ _NEUTRAL: Final[Mapping[str, tuple[bool, frozenset[Element]]]] = {
     "And": (True, frozenset((TRUE,))),
     "Or": (True, frozenset((FALSE,))),
 }
-"""Whether the operands commute, and the neutral elements."""
+"""For each operator: do its operands commute, and which elements are neutral."""
 
 _DROPS_IN_TRAINING_ONLY: Final = 7
 

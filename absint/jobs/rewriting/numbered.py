@@ -185,7 +185,7 @@ class Numbered:
     # What `rewriting/pairs` asks for
 
     def value(self, name: str) -> Tensor | None:
-        """What is known of the value of a number, or of an output that has none yet."""
+        """The tensor known for a number, or for an output without a number yet."""
         if not name.startswith(_OUTPUT):
             return self._known.get(name)
         return self._common(self._value(name.removeprefix(_OUTPUT)))
