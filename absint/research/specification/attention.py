@@ -20,7 +20,7 @@ from absint.research.specification.formulas import (
     term,
 )
 from absint.research.specification.node import Attribute, Input, Node, Output, tensor
-from absint.research.specification.specs import MICROSOFT, at, specifies
+from absint.research.specification.specs import contributed, instances, specifies
 
 
 class Heads(NamedTuple):
@@ -34,20 +34,12 @@ class Heads(NamedTuple):
 
 @specifies(
     "Attention",
+    "B 2 S 3, C 2 L 3, D 2 M 4 | B H S E, B H L E, B H L E | B 4 S E, B 2 L F, B 2 L G | "
+    "B S 6, C L 6, D M 8; q_num_heads=2 kv_num_heads=2 | B S W, B L V, B L V; q_num_heads=4 kv_num_heads=2 | "
+    "B 2 S 3, B 2 L 3, B 2 L 4, -, B 2 P 3, B 2 R 4; outputs=3 | B 2 S 3, B 2 L 3, B 2 L 4, S L | "
+    "B 2 S 3, B 2 L 3, B 2 L 4, -, B 2 P 3 | B 2 S 3, B 2 L 3, B 2 L 4, C H T M | "
+    "B 2 S 3, B 2 L 3, B 2 L 4, T M, B 2 P 3, B 2 P 4; outputs=3 | B 2 S 3, B 2 L 3, B 2 L 4; outputs=4",
     first=23,
-    grid=[
-        at("B 2 S 3", "C 2 L 3", "D 2 M 4"),
-        at("B H S E", "B H L E", "B H L E"),
-        at("B 4 S E", "B 2 L F", "B 2 L G"),
-        at("B S 6", "C L 6", "D M 8", q_num_heads=2, kv_num_heads=2),
-        at("B S W", "B L V", "B L V", q_num_heads=4, kv_num_heads=2),
-        at("B 2 S 3", "B 2 L 3", "B 2 L 4", None, "B 2 P 3", "B 2 R 4", outputs=3),
-        at("B 2 S 3", "B 2 L 3", "B 2 L 4", "S L"),
-        at("B 2 S 3", "B 2 L 3", "B 2 L 4", None, "B 2 P 3"),
-        at("B 2 S 3", "B 2 L 3", "B 2 L 4", "C H T M"),
-        at("B 2 S 3", "B 2 L 3", "B 2 L 4", "T M", "B 2 P 3", "B 2 P 4", outputs=3),
-        at("B 2 S 3", "B 2 L 3", "B 2 L 4", outputs=4),
-    ],
 )
 def attention(node: Node) -> list[Output]:
     """Y in the form of Q; keys and values of all steps, past ones first; scores (batch, heads, steps, all steps)."""
@@ -114,23 +106,19 @@ def _heads(node: Node, x: Input, attribute: str) -> Heads:
 GROUPS: Final[dict[str, Attribute]] = {"num_heads": 4, "kv_num_heads": 2}
 
 
-@specifies(
+@contributed(
     "GroupQueryAttention",
-    domain=MICROSOFT,
-    grid=[
-        at(*inputs, outputs=3)._replace(attributes=GROUPS)
-        for inputs in (
-            ("B S 32", "C L 16", "B L 16", None, None, "int32=0: B", "int32: . t"),
-            ("B S 32", "B L 16", "B M 16", None, None, "int32=0: B", "int32: . t"),
-            ("B S 32", "B L V", "B L W", None, None, "int32=0: B", "int32: . t"),
-            ("B S 64", None, None, None, None, "int32=0: B", "int32: . t"),
-            ("B 1 32", "B 1 16", "B 1 16", "B 2 P 8", "B 2 P 8", "int32=0: B", "int32: . t"),
-            ("B 1 32", "B 1 16", "B 1 16", "B H P 8", "B 2 Q D", "int32=0: B", "int32: . t"),
-            ("B 1 32", "B 1 16", "B 1 16", "B 2 P 8", "B 2 P 8", "int32=0: B", "int32: . 3"),
-            ("1 3 32", "1 L 16", "1 L 16", None, None, "int32: = 2", "int32: . t"),
-            ("1 1 32", "1 1 16", "1 1 16", "1 2 P 8", "1 2 P 8", "int32: = 3", "int32: . 4"),
-        )
-    ],
+    instances(
+        "B S 32, C L 16, B L 16, -, -, int32=0: B, int32: . t | B S 32, B L 16, B M 16, -, -, int32=0: B, int32: . t | "
+        "B S 32, B L V, B L W, -, -, int32=0: B, int32: . t | B S 64, -, -, -, -, int32=0: B, int32: . t | "
+        "B 1 32, B 1 16, B 1 16, B 2 P 8, B 2 P 8, int32=0: B, int32: . t | "
+        "B 1 32, B 1 16, B 1 16, B H P 8, B 2 Q D, int32=0: B, int32: . t | "
+        "B 1 32, B 1 16, B 1 16, B 2 P 8, B 2 P 8, int32=0: B, int32: . 3 | "
+        "1 3 32, 1 L 16, 1 L 16, -, -, int32: = 2, int32: . t | "
+        "1 1 32, 1 1 16, 1 1 16, 1 2 P 8, 1 2 P 8, int32: = 3, int32: . 4",
+        outputs=3,
+        **GROUPS,
+    ),
 )
 def groups(node: Node) -> list[Output]:
     """The shape of the queries; keys and values of all steps, or of the buffer if they have room there."""
@@ -166,20 +154,12 @@ def groups(node: Node) -> list[Output]:
 
 @specifies(
     "RotaryEmbedding",
+    "B H S 3, P 1, P 1, int64=0: B S | B H S 4, P 2, Q 2, int64=0: B S | "
+    "B H S E, P 2, P 2, int64=0: B S; rotary_embedding_dim=4 | B H S 4, P A, P A, int64=0: C T | "
+    "B H S 4, B S 2, B S 2 | B H S 8, C T A, C T A; rotary_embedding_dim=4 | B H S 4, C T A, D U E | "
+    "B S 8, P 2, P 2, int64=0: B S; num_heads=2 | B S, P 2, P 2 | B S 8, P 2, P 2, int64=0: B S | "
+    "B S E, P A, P A, int64=0: B S; num_heads=2 | B H S 4, P 2, P 2",
     first=23,
-    grid=[
-        at("B H S 3", "P 1", "P 1", "int64=0: B S"),
-        at("B H S 4", "P 2", "Q 2", "int64=0: B S"),
-        at("B H S E", "P 2", "P 2", "int64=0: B S", rotary_embedding_dim=4),
-        at("B H S 4", "P A", "P A", "int64=0: C T"),
-        at("B H S 4", "B S 2", "B S 2"),
-        at("B H S 8", "C T A", "C T A", rotary_embedding_dim=4),
-        at("B H S 4", "C T A", "D U E"),
-        at("B S 8", "P 2", "P 2", "int64=0: B S", num_heads=2),
-        at("B S", "P 2", "P 2"),
-        *[at("B S 8", "P 2", "P 2", "int64=0: B S"), at("B S E", "P A", "P A", "int64=0: B S", num_heads=2)],
-        at("B H S 4", "P 2", "P 2"),
-    ],
 )
 def rotary_embedding(node: Node) -> Output:
     """The shape of X, whose pairs of features turn."""
@@ -209,18 +189,12 @@ def _heads_and_part(node: Node) -> tuple[int, int]:
     return heads, part
 
 
-@specifies(
+@contributed(
     "RotaryEmbedding",
-    domain=MICROSOFT,
-    grid=[
-        at("B S 8", "int64=0: C T", "P 4", "Q 4"),
-        at("B H S 4", "int64=0: B S", "P 2", "P 2"),
-        at("B S 8", "int64=0: K", "P 4", "P 4"),
-        at("B S 8", "int64=0: B S", "P A", "P A"),
-        at("B S E", "int64=0: B S", "P 2", "P 2", num_heads=2),
-        at("B H S 6", "int64=0: B S", "P A", "P A", num_heads=2, rotary_embedding_dim=4),
-        at("B H S 6", "int64=0: B S", "P 2", "P 2", rotary_embedding_dim=4),
-    ],
+    "B S 8, int64=0: C T, P 4, Q 4 | B H S 4, int64=0: B S, P 2, P 2 | B S 8, int64=0: K, P 4, P 4 | "
+    "B S 8, int64=0: B S, P A, P A | B S E, int64=0: B S, P 2, P 2; num_heads=2 | "
+    "B H S 6, int64=0: B S, P A, P A; num_heads=2 rotary_embedding_dim=4 | "
+    "B H S 6, int64=0: B S, P 2, P 2; rotary_embedding_dim=4",
 )
 def turned_by_positions(node: Node) -> Output:
     """As ONNX's operator of this name; a vector of positions holds the first one alone."""
@@ -249,17 +223,14 @@ def turned_by_positions(node: Node) -> Output:
     return tensor(x.dims)
 
 
-@specifies(
+@contributed(
     "MRotaryEmbedding",
-    domain=MICROSOFT,
-    grid=[
-        at("B S 16", "int64=0: 3 C T", "P 4", "Q 4", mrope_section=[2, 1, 1], num_heads=2),
-        at("B H S 8", "int64=0: 3 B S", "P 4", "P 4", mrope_section=[2, 1, 1], num_heads=3),
-        at("B S 16", "int64=0: K B S", "P 4", "P 4", mrope_section=[2, 1, 1], num_heads=2),
-        at("B H S E", "int64=0: 3 B S", "P A", "P A", mrope_section=[2, 1, 1], rotary_embedding_dim=8, num_heads=2),
-        at("B H S E", "int64=0: 3 B S", "P A", "P A", mrope_section=[2, 0, 1]),
-        at("B S 16", "int64=0: 3 T", "P 4", "P 4", mrope_section=[2, 1, 1], num_heads=2),
-    ],
+    "B S 16, int64=0: 3 C T, P 4, Q 4; mrope_section=[2, 1, 1] num_heads=2 | "
+    "B H S 8, int64=0: 3 B S, P 4, P 4; mrope_section=[2, 1, 1] num_heads=3 | "
+    "B S 16, int64=0: K B S, P 4, P 4; mrope_section=[2, 1, 1] num_heads=2 | "
+    "B H S E, int64=0: 3 B S, P A, P A; mrope_section=[2, 1, 1] rotary_embedding_dim=8 num_heads=2 | "
+    "B H S E, int64=0: 3 B S, P A, P A; mrope_section=[2, 0, 1] | "
+    "B S 16, int64=0: 3 T, P 4, P 4; mrope_section=[2, 1, 1] num_heads=2",
 )
 def of_sections(node: Node) -> Output:
     """As RotaryEmbedding, with three positions for each step."""

@@ -11,9 +11,9 @@ from typing import Final
 
 from absint.research.specification.formulas import FALSE, Defined, Term, both, either, equal, implies, negated
 from absint.research.specification.node import Input, Node, Output, tensor
-from absint.research.specification.specs import at, specifies
+from absint.research.specification.specs import specifies, typed
 
-SAME_SHAPE: Final = [at("N C H"), at(""), at("4 N"), at("N N 1")]
+SAME_SHAPE: Final = "N C H | [] | 4 N | N N 1"
 
 UNARY: Final = (
     "Abs Acos Acosh Asin Asinh Atan Atanh Ceil Cos Cosh Elu Erf Exp Floor HardSigmoid HardSwish Identity IsInf IsNaN "
@@ -28,11 +28,11 @@ SCALES: Final = 24
 """The floats of 8 bits that are powers of two."""
 
 
-@specifies(UNARY, grid=SAME_SHAPE)
-@specifies("Not", grid=[at("bool: N C"), at("bool:")])
-@specifies("BitwiseNot", grid=[at("int64: N C"), at("int64:")])
-@specifies("Cast", first=6, grid=[at("N C", to=7), at("", to=1), at("bool: N", to=1)])
-@specifies("CastLike", grid=[at("N C", "int64: K")])
+@specifies(UNARY, SAME_SHAPE)
+@specifies("Not", "bool: N C | bool:")
+@specifies("BitwiseNot", "int64: N C | int64:")
+@specifies("Cast", "N C; to=7 | []; to=1 | bool: N; to=1", first=6)
+@specifies("CastLike", "N C, int64: K")
 def unary(node: Node) -> Output:
     """The shape of the first input."""
     if node.operator in ("Cast", "CastLike"):
@@ -45,37 +45,19 @@ def unary(node: Node) -> Output:
     return tensor(node.input(0).dims)
 
 
-TWO: Final = [
-    ("N C", "M D"),
-    ("N C", "D"),
-    ("C", "N D"),
-    ("N", ""),
-    ("", ""),
-    ("N 1 H", "M C 1"),
-    ("N 4", "M 1"),
-    ("N", "3"),
-    ("N C", "N C"),
-]
+TWO: Final = "N C, M D | N C, D | C, N D | N, [] | [], [] | N 1 H, M C 1 | N 4, M 1 | N, 3 | N C, N C"
 
 
-def _pairs(dtype: str) -> list[tuple[str, str]]:
-    return [(f"{dtype}: {a}", f"{dtype}: {b}") for a, b in TWO]
-
-
-@specifies("Add Sub Mul Div Pow", first=7, grid=[at(*pair) for pair in TWO])
-@specifies("Less Greater", first=7, grid=[at(*pair) for pair in TWO])
-@specifies("Equal", first=7, grid=[at(*pair) for pair in _pairs("int64")])
-@specifies("LessOrEqual GreaterOrEqual", grid=[at(*pair) for pair in TWO])
-@specifies("Mod BitwiseAnd BitwiseOr BitwiseXor", grid=[at(*pair) for pair in _pairs("int64")])
-@specifies("BitShift", grid=[at(*pair, direction="LEFT") for pair in _pairs("uint8")])
-@specifies("And Or Xor", first=7, grid=[at(*pair) for pair in _pairs("bool")])
-@specifies(
-    "Max Min Sum Mean",
-    first=8,
-    grid=[*(at(*pair) for pair in TWO), at("N C"), at("N C", "M D", "L E"), at("N", "M", "")],
-)
-@specifies("StringConcat", grid=[at(f"string: {a}", f"string: {b}") for a, b in TWO])
-@specifies("Where", grid=[at("bool: N C", "M D", "L E"), at("bool: N", "M D", ""), at("bool:", "N", "N")])
+@specifies("Add Sub Mul Div Pow", TWO, first=7)
+@specifies("Less Greater", TWO, first=7)
+@specifies("Equal", typed("int64", TWO), first=7)
+@specifies("LessOrEqual GreaterOrEqual", TWO)
+@specifies("Mod BitwiseAnd BitwiseOr BitwiseXor", typed("int64", TWO))
+@specifies("BitShift", typed("uint8", TWO, direction="LEFT"))
+@specifies("And Or Xor", typed("bool", TWO), first=7)
+@specifies("Max Min Sum Mean", f"{TWO} | N C | N C, M D, L E | N, M, []", first=8)
+@specifies("StringConcat", typed("string", TWO))
+@specifies("Where", "bool: N C, M D, L E | bool: N, M D, [] | bool:, N, N")
 def broadcasting(node: Node) -> Output:
     """The shape after broadcasting."""
     if node.operator == "Mod" and node.version < 28 and "float" in node.input(0).dtype.replace("double", "float"):
@@ -87,7 +69,7 @@ def broadcasting(node: Node) -> Output:
     return tensor(broadcast(node, node.given()))
 
 
-@specifies("SwiGLU", grid=[at("N C", "M D"), at("N", "M"), at("", ""), at("N C", "M")])
+@specifies("SwiGLU", "N C, M D | N, M | [], [] | N C, M")
 def alike(node: Node) -> Output:
     """The shape of both inputs."""
     a, b = node.input(0), node.input(1)

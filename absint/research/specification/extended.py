@@ -13,10 +13,10 @@ from absint.research.specification.generators import numbers_in_range, quantise
 from absint.research.specification.images import sample_grid
 from absint.research.specification.indexing import gather_nd
 from absint.research.specification.layout import joined, pad
-from absint.research.specification.node import Attribute, Node, Output, is_one_value, tensor
+from absint.research.specification.node import Node, Output, is_one_value, tensor
 from absint.research.specification.products import fits_into, multiplied, product_of
 from absint.research.specification.recurrent import projected_attention
-from absint.research.specification.specs import MICROSOFT, Function, Instance, at, specifies
+from absint.research.specification.specs import Function, Instance, at, contributed, instances, specifies, typed
 from absint.research.specification.windows import global_pool, pool, sliding
 
 
@@ -31,38 +31,22 @@ def _as_of(version: int, function: Function) -> Function:
     return of_version
 
 
-specifies("Pad", domain=MICROSOFT, grid=[at("N C", "= 0 1 2 3"), at("N C", "= a b c d"), at("N C", "= -1 0 0 -2")])(
-    _as_of(13, pad)
+contributed("Pad", "N C, = 0 1 2 3 | N C, = a b c d | N C, = -1 0 0 -2")(_as_of(13, pad))
+contributed("GatherND", "N C H, int64=0: I 2 | N C, int64=0: I J 1")(_as_of(11, gather_nd))
+contributed("GridSample", "N C H W, M I J 2")(_as_of(16, sample_grid))
+contributed("Range", ". 0, . n, . 1 | . a, . b, . 2 | . 5, . n, . -3 | . 3, . n, . d | . 2, . 9, . 3")(
+    _as_of(11, numbers_in_range)
 )
-specifies("GatherND", domain=MICROSOFT, grid=[at("N C H", "int64=0: I 2"), at("N C", "int64=0: I J 1")])(
-    _as_of(11, gather_nd)
-)
-specifies("GridSample", domain=MICROSOFT, grid=[at("N C H W", "M I J 2")])(_as_of(16, sample_grid))
-specifies(
-    "Range",
-    domain=MICROSOFT,
-    grid=[
-        *[at(". 0", ". n", ". 1"), at(". a", ". b", ". 2"), at(". 5", ". n", ". -3")],
-        *[at(". 3", ". n", ". d"), at(". 2", ". 9", ". 3")],
-    ],
-)(_as_of(11, numbers_in_range))
-specifies("QuantizeLinear", domain=MICROSOFT, grid=[at("N C", "", "uint8:"), at("N C H", "K", "uint8: L", axis=1)])(
+contributed("QuantizeLinear", "N C, [], uint8: | N C H, K, uint8: L; axis=1")(_as_of(13, quantise))
+contributed("DequantizeLinear", "uint8: N C, [], uint8: | uint8: N C, [] | uint8: N C H, K, uint8: L; axis=1")(
     _as_of(13, quantise)
 )
-specifies(
-    "DequantizeLinear",
-    domain=MICROSOFT,
-    grid=[at("uint8: N C", "", "uint8:"), at("uint8: N C", ""), at("uint8: N C H", "K", "uint8: L", axis=1)],
-)(_as_of(13, quantise))
 
 
-@specifies(
+@contributed(
     "QLinearAveragePool",
-    domain=MICROSOFT,
-    grid=[
-        at("uint8: N C H", "", "uint8:", "", "uint8:", kernel_shape=[3], strides=[2]),
-        at("uint8: N C H W", "", "uint8:", "", "uint8:", kernel_shape=[2, 3], pads=[1, 0, 0, 1]),
-    ],
+    "uint8: N C H, [], uint8:, [], uint8:; kernel_shape=[3] strides=[2] | "
+    "uint8: N C H W, [], uint8:, [], uint8:; kernel_shape=[2, 3] pads=[1, 0, 0, 1]",
 )
 def average(node: Node) -> Output | Sequence[Output]:
     """As AveragePool."""
@@ -73,11 +57,7 @@ def average(node: Node) -> Output | Sequence[Output]:
     return pool(node)
 
 
-@specifies(
-    "QLinearGlobalAveragePool",
-    domain=MICROSOFT,
-    grid=[at("uint8: N C H W", "float: = 1", "uint8: 1", "float: = 1", "uint8: 1")],
-)
+@contributed("QLinearGlobalAveragePool", "uint8: N C H W, float: = 1, uint8: 1, float: = 1, uint8: 1")
 def global_average(node: Node) -> Output | Sequence[Output]:
     """As GlobalAveragePool."""
     if node.integer("channels_last"):
@@ -86,14 +66,13 @@ def global_average(node: Node) -> Output | Sequence[Output]:
     return global_pool(node)
 
 
-def _packed(rows: int, columns: int, block: int, *extra: str | None) -> Instance:
-    blocks = -(-rows // block)
-    found = at("B N K", f"uint8: {columns} {blocks} {block // 2}", f"{columns * blocks}", *extra)
-    return found._replace(attributes={"K": rows, "N": columns, "block_size": block, "bits": 4})
-
-
-@specifies(
-    "MatMulNBits", domain=MICROSOFT, grid=[_packed(32, 8, 16), _packed(16, 3, 16), _packed(40, 2, 32, "uint8: 2")]
+@contributed(
+    "MatMulNBits",
+    instances(
+        "B N K, uint8: 8 2 8, 16; K=32 N=8 block_size=16 | B N K, uint8: 3 1 8, 3; K=16 N=3 block_size=16 | "
+        "B N K, uint8: 2 2 16, 4, uint8: 2; K=40 N=2 block_size=32",
+        bits=4,
+    ),
 )
 def packed_product(node: Node) -> Output:
     """A with its last axis replaced by the columns of the packed matrix."""
@@ -102,17 +81,13 @@ def packed_product(node: Node) -> Output:
     return tensor([*a.dims[:-1], node.integer("N")])
 
 
-@specifies("MulInteger", domain=MICROSOFT, grid=[at("uint8: N C", "uint8:", "uint8: M D", "uint8:")])
+@contributed("MulInteger", "uint8: N C, uint8:, uint8: M D, uint8:")
 def integer_product(node: Node) -> Output:
     """The shape after broadcasting."""
     return tensor(broadcast(node, [node.input(0), node.input(2)]))
 
 
-@specifies(
-    "CropAndResize",
-    domain=MICROSOFT,
-    grid=[at("N C H W", "R K", "int32=0: S", "int32: = 2 3"), at("N C H W", "R 4", "int32=0: R", "int32: = h w")],
-)
+@contributed("CropAndResize", "N C H W, R K, int32=0: S, int32: = 2 3 | N C H W, R 4, int32=0: R, int32: = h w")
 def crops(node: Node) -> Output:
     """(regions, C, the two sizes)."""
     x, regions, images, wanted = node.input(0), node.input(1), node.input(2), node.elements(3) or ()
@@ -126,20 +101,16 @@ def crops(node: Node) -> Output:
     return tensor([regions.dims[0], x.dims[1], *wanted])
 
 
-@specifies("Rfft", domain=MICROSOFT, grid=[at("N C", signal_ndim=1, normalized=0, onesided=1)])
+@contributed("Rfft", "N C; signal_ndim=1 normalized=0 onesided=1")
 def real_fourier(node: Node) -> Output:
     """The last axis halved, plus one, and two numbers for each."""
     x = node.input(0)
     return tensor([*x.dims[:-1], greatest(lambda q: (q - 1) * 2 <= x.dims[-1]), 2])
 
 
-@specifies(
+@contributed(
     "EmbedLayerNormalization",
-    domain=MICROSOFT,
-    grid=[
-        at("int32=0: B S", "int32=0: B S", "V D", "P D", "T D", "D", "D", outputs=2),
-        at("int32=0: B S", None, "V D", "P E", None, "F", "G", outputs=2),
-    ],
+    "int32=0: B S, int32=0: B S, V D, P D, T D, D, D; outputs=2 | int32=0: B S, -, V D, P E, -, F, G; outputs=2",
 )
 def embedding(node: Node) -> list[Output]:
     """(batch, steps, hidden), and a number for each row."""
@@ -156,14 +127,10 @@ def embedding(node: Node) -> list[Output]:
     return [tensor([*ids.dims, hidden]), tensor([ids.dims[0]])][: node.outputs]
 
 
-@specifies(
+@contributed(
     "MultiHeadAttention",
-    domain=MICROSOFT,
-    grid=[
-        at("B S 8", "B L 8", "B M 6", num_heads=2),
-        at("B S 8", "C L 8", "D L 8", num_heads=2),
-        at("B S 8", "B L 8", "B L 8", None, None, None, "B 2 P 4", "B 2 P 4", outputs=3, num_heads=2),
-    ],
+    "B S 8, B L 8, B M 6; num_heads=2 | B S 8, C L 8, D L 8; num_heads=2 | "
+    "B S 8, B L 8, B L 8, -, -, -, B 2 P 4, B 2 P 4; outputs=3 num_heads=2",
 )
 def multi_head(node: Node) -> list[Output]:
     """(batch, steps, size of all values); keys and values of all steps, past ones first."""
@@ -182,15 +149,15 @@ def multi_head(node: Node) -> list[Output]:
     return [tensor([*q.dims[:2], v.dims[2]]), *present][: node.outputs]
 
 
-@specifies("Affine", grid=[at("N C", alpha=2.0, beta=1.0)])
-@specifies("ScaledTanh ParametricSoftplus", grid=[at("N C", alpha=2.0, beta=1.0)])
-@specifies("Scale", grid=[at("N C H", scale=2.0)])
+@specifies("Affine", "N C; alpha=2.0 beta=1.0")
+@specifies("ScaledTanh ParametricSoftplus", "N C; alpha=2.0 beta=1.0")
+@specifies("Scale", "N C H; scale=2.0")
 def mapped(node: Node) -> Output:
     """The shape of X."""
     return tensor(node.input(0).dims)
 
 
-@specifies("ImageScaler", grid=[at("N C H W", bias=[1.0, 2.0], scale=2.0)])
+@specifies("ImageScaler", "N C H W; bias=[1.0, 2.0] scale=2.0")
 def scaled_image(node: Node) -> Output:
     """The shape of the images; a bias for each channel."""
     x = node.input(0)
@@ -200,7 +167,7 @@ def scaled_image(node: Node) -> Output:
     return tensor(x.dims)
 
 
-@specifies("Crop", grid=[at("N C H W", border=[1, 0, 2, 1]), at("N C H W", border=[1, 1, 0, 0], scale=[2, 1])])
+@specifies("Crop", "N C H W; border=[1, 0, 2, 1] | N C H W; border=[1, 1, 0, 0] scale=[2, 1]")
 def crop(node: Node) -> Output:
     """Without the border (left, top, right, bottom), or of the given sizes behind it."""
     x = node.input(0)
@@ -221,27 +188,31 @@ def crop(node: Node) -> Output:
 # Layers on quantised tensors
 
 
-def _layer(x: str, w: str, *bias: str, scale: str = "", **attributes: Attribute) -> Instance:
-    quantised = ("", "uint8:", f"uint8: {w}", scale, f"uint8: {scale}", "", "uint8:")
-    found = at(f"uint8: {x}", *quantised, *(f"int32: {b}" for b in bias))
-    return found._replace(attributes=attributes)
+_SCALE, _ZERO = at("", "uint8:").inputs
 
 
-LAYERS: Final = [
-    _layer("N C H", "M D 3", strides=[2, 3], dilations=[2, 1], pads=[1, 2, 3]),
-    _layer("N C H", "M D K"),
-    _layer("N C H W", "M D 3 2", "B", strides=[2, 1], pads=[1, 0, 1, 2]),
-    _layer("N C H", "M D 3", dilations=[2], group=2),
-    _layer("N C H", "M D 3", auto_pad="SAME_LOWER", strides=[3]),
-    _layer("N C H", "M D 3 3"),
-    _layer("N C H", "M D 2", scale="1"),
-    _layer("N C H W", "M D K 2", kernel_shape=[3, 2], dilations=[2, 1]),
-    _layer("N C H", "M D 3", kernel_shape=[3]),
+def _quantised(grid: str) -> list[Instance]:
+    """Two quantised inputs, each with a scale and a zero point, and those of the output; then what comes after."""
+    found = []
+    for plain in typed("uint8", grid):
+        x, y, *rest = plain.inputs
+        found.append(plain._replace(inputs=(x, _SCALE, _ZERO, y, _SCALE, _ZERO, _SCALE, _ZERO, *rest)))
+    return found
+
+
+LAYERS: Final[list[str | Instance]] = [
+    *_quantised(
+        "N C H, M D 3; strides=[2, 3] dilations=[2, 1] pads=[1, 2, 3] | N C H, M D K | "
+        "N C H W, M D 3 2, int32: B; strides=[2, 1] pads=[1, 0, 1, 2] | N C H, M D 3; dilations=[2] group=2 | "
+        "N C H, M D 3; auto_pad=SAME_LOWER strides=[3] | N C H, M D 3 3"
+    ),
+    "uint8: N C H, [], uint8:, uint8: M D 2, 1, uint8: 1, [], uint8:",
+    *_quantised("N C H W, M D K 2; kernel_shape=[3, 2] dilations=[2, 1] | N C H, M D 3; kernel_shape=[3]"),
 ]
 
 
-@specifies("QLinearConv", grid=LAYERS)
-@specifies("QLinearConv", domain=MICROSOFT, grid=LAYERS)
+@specifies("QLinearConv", LAYERS)
+@contributed("QLinearConv", LAYERS)
 def convolution(node: Node) -> Output:
     """Conv of inputs 0 and 3, with bias 8."""
     for place in (1, 2, 6, 7):
@@ -255,23 +226,15 @@ def convolution(node: Node) -> Output:
     return sliding(node, weight=3, bias=8)
 
 
-def _pairs() -> list[Instance]:
-    return [at(f"uint8: {a}", "", "uint8:", f"uint8: {b}", "", "uint8:", "", "uint8:") for a, b in TWO]
-
-
-@specifies("QLinearAdd QLinearMul", domain=MICROSOFT, grid=_pairs())
+@contributed("QLinearAdd QLinearMul", _quantised(TWO))
 def binary(node: Node) -> Output:
     """The shape after broadcasting."""
     return tensor(broadcast(node, [node.input(0), node.input(3)]))
 
 
-@specifies(
+@contributed(
     "QLinearSigmoid QLinearLeakyRelu",
-    domain=MICROSOFT,
-    grid=[
-        *[at("uint8: N C", "", "uint8:", "", "uint8:"), at("uint8:", "", "uint8:", "", "uint8:")],
-        at("uint8: N C", "K", "uint8:", "", "uint8: L"),
-    ],
+    "uint8: N C, [], uint8:, [], uint8: | uint8:, [], uint8:, [], uint8: | uint8: N C, K, uint8:, [], uint8: L",
 )
 def unary(node: Node) -> Output:
     """The shape of X; scales and zero points are single values."""
@@ -281,43 +244,29 @@ def unary(node: Node) -> Output:
     return tensor(node.input(0).dims)
 
 
-@specifies(
+@contributed(
     "QLinearConcat",
-    domain=MICROSOFT,
-    grid=[
-        at("", "uint8:", "uint8: N C", "", "uint8:", "uint8: M D", "", "uint8:", axis=1),
-        at("", "uint8:", "uint8: N", "", "uint8:", "uint8: M", "", "uint8:", "uint8: K", "", "uint8:", axis=0),
-    ],
+    "[], uint8:, uint8: N C, [], uint8:, uint8: M D, [], uint8:; axis=1 | "
+    "[], uint8:, uint8: N, [], uint8:, uint8: M, [], uint8:, uint8: K, [], uint8:; axis=0",
 )
 def concat(node: Node) -> Output:
     """The sum along the axis; all other sizes agree."""
     return joined(node, [node.input(place) for place in range(2, len(node.inputs), 3)])
 
 
-@specifies("MatMulInteger16", domain=MICROSOFT, grid=[at("int16: N K", "int16: L M"), at("int16: B N K", "int16: L M")])
-@specifies(
-    "DynamicQuantizeMatMul",
-    domain=MICROSOFT,
-    grid=[at("N K", "uint8: L M", "", "uint8:"), at("B N K", "uint8: L M", "")],
-)
-@specifies(
-    "MatMulIntegerToFloat",
-    domain=MICROSOFT,
-    grid=[at("uint8: N K", "uint8: L M", "", ""), at("uint8: B N K", "uint8: L M", "", "", "uint8:")],
-)
+@contributed("MatMulInteger16", "int16: N K, int16: L M | int16: B N K, int16: L M")
+@contributed("DynamicQuantizeMatMul", "N K, uint8: L M, [], uint8: | B N K, uint8: L M, []")
+@contributed("MatMulIntegerToFloat", "uint8: N K, uint8: L M, [], [] | uint8: B N K, uint8: L M, [], [], uint8:")
 def product(node: Node) -> Output:
     """As MatMul."""
     return tensor(multiplied(node, node.input(0), node.input(1)))
 
 
-@specifies(
+@contributed(
     "QGemm",
-    domain=MICROSOFT,
-    grid=[
-        at("uint8: M K", "", "uint8:", "uint8: L N", "", "uint8:", "int32: D E"),
-        at("uint8: K M", "", "uint8:", "uint8: N L", "", "uint8:", "int32: D", "", "uint8:", transA=1, transB=1),
-        at("uint8: M K", "", "uint8:", "uint8: L N", "", "uint8:"),
-    ],
+    "uint8: M K, [], uint8:, uint8: L N, [], uint8:, int32: D E | "
+    "uint8: K M, [], uint8:, uint8: N L, [], uint8:, int32: D, [], uint8:; transA=1 transB=1 | "
+    "uint8: M K, [], uint8:, uint8: L N, [], uint8:",
 )
 def gemm(node: Node) -> Output:
     """A B + C, A and B transposed on request."""
@@ -330,17 +279,14 @@ def gemm(node: Node) -> Output:
     return tensor(sizes)
 
 
-_MORE: Final = {"num_heads": 2}
-
-
-@specifies(
+@contributed(
     "QAttention",
-    domain=MICROSOFT,
-    grid=[
-        at("uint8: B S D", "uint8: E W", "V", "", "", None, "uint8:", "uint8:", **_MORE),
-        at("uint8: B S D", "uint8: E 12", "12", "", "", None, "uint8:", "uint8:", **_MORE),
-        at("uint8: B S 4", "uint8: 4 12", "12", "", "", None, "uint8:", "uint8:", "2 C 2 P H", outputs=2, **_MORE),
-    ],
+    instances(
+        "uint8: B S D, uint8: E W, V, [], [], -, uint8:, uint8: | "
+        "uint8: B S D, uint8: E 12, 12, [], [], -, uint8:, uint8: | "
+        "uint8: B S 4, uint8: 4 12, 12, [], [], -, uint8:, uint8:, 2 C 2 P H; outputs=2",
+        num_heads=2,
+    ),
 )
 def attention(node: Node) -> list[Output]:
     """As com.microsoft's Attention, without a mask."""
@@ -350,24 +296,12 @@ def attention(node: Node) -> list[Output]:
     return node.through(projected_attention, [x, weights, bias, None, node.optional(8)])
 
 
-_TABLES: Final = ("", "", "", "", "", "uint8:", "uint8:", "uint8:", "uint8:", "uint8:")
-
-
-@specifies(
+@contributed(
     "QEmbedLayerNormalization",
-    domain=MICROSOFT,
-    grid=[
-        at(
-            *("int32=0: B S", "int32=0: B S", "uint8: V D", "uint8: P D", "uint8: T D", "uint8: D", "uint8: D", None),
-            *_TABLES,
-            outputs=2,
-        ),
-        at(
-            *("int32=0: B S", None, "uint8: V D", "uint8: P E", None, "uint8: F", "uint8: G", None),
-            *("", "", None, "", "", "uint8:", "uint8:", None, "uint8:", "uint8:"),
-            outputs=2,
-        ),
-    ],
+    "int32=0: B S, int32=0: B S, uint8: V D, uint8: P D, uint8: T D, uint8: D, uint8: D, -, "
+    "[], [], [], [], [], uint8:, uint8:, uint8:, uint8:, uint8:; outputs=2 | "
+    "int32=0: B S, -, uint8: V D, uint8: P E, -, uint8: F, uint8: G, -, "
+    "[], [], -, [], [], uint8:, uint8:, -, uint8:, uint8:; outputs=2",
 )
 def embedding_of_tables(node: Node) -> list[Output]:
     """As EmbedLayerNormalization, of quantised tables."""

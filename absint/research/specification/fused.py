@@ -10,19 +10,19 @@ from absint.research.specification.formulas import Term, both, either, equal, gr
 from absint.research.specification.layout import number, with_one
 from absint.research.specification.node import Input, Node, Output, tensor
 from absint.research.specification.products import fits_into, product_of
-from absint.research.specification.specs import MICROSOFT, at, specifies
+from absint.research.specification.specs import contributed, instances, specifies
 from absint.research.specification.windows import CONVOLUTIONS, sliding
 
 
-@specifies("Gelu QuickGelu", domain=MICROSOFT, grid=[at("N C"), at(""), at("N C H W")])
-@specifies("SampleOp", domain=MICROSOFT, grid=[at("N C"), at("")])
-@specifies("MurmurHash3", domain=MICROSOFT, grid=[at("int32: N C"), at("int32: N")])
+@contributed("Gelu QuickGelu", "N C | [] | N C H W")
+@contributed("SampleOp", "N C | []")
+@contributed("MurmurHash3", "int32: N C | int32: N")
 def like(node: Node) -> Output:
     """The shape of the input."""
     return tensor(node.input(0).dims)
 
 
-@specifies("Inverse", domain=MICROSOFT, grid=[at("N N"), at("B N N"), at("2 2")])
+@contributed("Inverse", "N N | B N N | 2 2")
 def inverse(node: Node) -> Output:
     """The shape of the input: square matrices."""
     x = node.input(0)
@@ -30,8 +30,8 @@ def inverse(node: Node) -> Output:
     return tensor(x.dims)
 
 
-@specifies("BiasGelu", domain=MICROSOFT, grid=[at("N C", "D"), at("N C H", "D"), at("N", "D")])
-@specifies("FastGelu", domain=MICROSOFT, grid=[at("N C", "D"), at("N C H"), at("N C H", "D")])
+@contributed("BiasGelu", "N C, D | N C H, D | N, D")
+@contributed("FastGelu", "N C, D | N C H | N C H, D")
 def biased(node: Node) -> Output:
     """The shape of X; a bias for each place of the last axis."""
     x, bias = node.input(0), node.optional(1)
@@ -42,19 +42,12 @@ def biased(node: Node) -> Output:
     return tensor(x.dims)
 
 
-@specifies(
+@contributed(
     "FusedMatMul",
-    domain=MICROSOFT,
-    grid=[
-        at("N K", "L M"),
-        at("K N", "M L", transA=1, transB=1),
-        at("B K N", "D L M", transA=1),
-        at("A B N K", "M L", transB=1, alpha=0.5),
-        at("N B K", "L D M", transBatchA=1, transBatchB=1),
-        at("K", "L M"),
-    ],
+    "N K, L M | K N, M L; transA=1 transB=1 | B K N, D L M; transA=1 | A B N K, M L; transB=1 alpha=0.5 | "
+    "N B K, L D M; transBatchA=1 transBatchB=1 | K, L M",
 )
-@specifies("TransposeMatMul", domain=MICROSOFT, grid=[at("N K", "L M"), at("B K N", "D M L", transA=1, transB=1)])
+@contributed("TransposeMatMul", "N K, L M | B K N, D M L; transA=1 transB=1")
 def fused_product(node: Node) -> Output:
     """A B, the first batch axis moved before the rows, then the last two swapped, as the attributes ask for."""
     a, b = (
@@ -84,17 +77,12 @@ GEMM_NUMBERS: Final = {
 """The numbers that each activation of FusedGemm must have."""
 
 
-@specifies(
+@contributed(
     "FusedGemm",
-    domain=MICROSOFT,
-    grid=[
-        at("M K", "L N", "D E", activation="Relu"),
-        at("K M", "N L", "D", transA=1, transB=1, activation="Relu"),
-        at("M K", "L N", "", activation="Relu"),
-        at("M K", "L N", "D", activation="HardSigmoid", activation_alpha=0.5, activation_beta=1.0),
-        *[at("M K", "L N", "D"), at("M K", "L N", "D", activation="Gelu")],
-        at("M K", "L N", "D", activation="Selu", activation_alpha=0.5, activation_beta=1.0),
-    ],
+    "M K, L N, D E; activation=Relu | K M, N L, D; transA=1 transB=1 activation=Relu | "
+    "M K, L N, []; activation=Relu | "
+    "M K, L N, D; activation=HardSigmoid activation_alpha=0.5 activation_beta=1.0 | M K, L N, D | "
+    "M K, L N, D; activation=Gelu | M K, L N, D; activation=Selu activation_alpha=0.5 activation_beta=1.0",
 )
 def fused_gemm(node: Node) -> Output:
     """A B + C, activated."""
@@ -120,19 +108,17 @@ CONV_NUMBERS: Final = {
 """How many numbers each activation of FusedConv must have; -1: none is read."""
 
 
-@specifies(
+@contributed(
     "FusedConv",
-    domain=MICROSOFT,
-    grid=[
-        *[item._replace(attributes={**item.attributes, "activation": "Relu"}) for item in CONVOLUTIONS],
-        *[at("N C H", "M D 3"), at("N C H", "M D 3", activation="Elu"), at("N C H", "M D 3", activation="Clip")],
-        at("N C H", "M D 3", activation="Clip", activation_params=[0.5]),
-        at("N C H", "M D 3", activation="Clip", activation_params=[0.5, 2.0]),
-        at("N C H", "M D 3", activation="LeakyRelu", activation_params=[0.5, 2.0]),
-        at("N C H", "M D 3", activation="Tanh", activation_params=[0.5]),
-        at("N C H", "M D 3", "B", "A E I", strides=[2]),
-        at("N C H W", "M D K 3", None, "A E I J", activation="Relu", pads=[1, 0, 2, 1]),
-        *[at("N C H", "M D 3", None, "A E I J"), at("N C H", "M D 3", None, "N M H", auto_pad="SAME_UPPER")],
+    [
+        *instances(CONVOLUTIONS, activation="Relu"),
+        "N C H, M D 3 | N C H, M D 3; activation=Elu | N C H, M D 3; activation=Clip | "
+        "N C H, M D 3; activation=Clip activation_params=[0.5] | "
+        "N C H, M D 3; activation=Clip activation_params=[0.5, 2.0] | "
+        "N C H, M D 3; activation=LeakyRelu activation_params=[0.5, 2.0] | "
+        "N C H, M D 3; activation=Tanh activation_params=[0.5] | N C H, M D 3, B, A E I; strides=[2] | "
+        "N C H W, M D K 3, -, A E I J; activation=Relu pads=[1, 0, 2, 1] | N C H, M D 3, -, A E I J | "
+        "N C H, M D 3, -, N M H; auto_pad=SAME_UPPER",
     ],
 )
 def fused_convolution(node: Node) -> Output:
@@ -152,21 +138,14 @@ def fused_convolution(node: Node) -> Output:
     return found
 
 
-SKIPPED: Final = [
-    at("B S D", "B S D", "E"),
-    at("B S D", "B T E", "D"),
-    at("N D", "N D", "E", outputs=1),
-    at("B S D", "B S D", "D", outputs=4),
-    *[at("B S D", "T E", "D"), at("S D", "B S D", "D")],
-]
-
-
-@specifies(
-    "SkipLayerNormalization",
-    domain=MICROSOFT,
-    grid=[*SKIPPED, at("B S D", "B S D", "D", "E", "F"), at("B S D", "B S D", "D", None, "F")],
+SKIPPED: Final = (
+    "B S D, B S D, E | B S D, B T E, D | N D, N D, E; outputs=1 | B S D, B S D, D; outputs=4 | B S D, T E, D | "
+    "S D, B S D, D"
 )
-@specifies("SkipSimplifiedLayerNormalization", domain=MICROSOFT, grid=[*SKIPPED, at("B S D", "B S D", "D", "E")])
+
+
+@contributed("SkipLayerNormalization", f"{SKIPPED} | B S D, B S D, D, E, F | B S D, B S D, D, -, F")
+@contributed("SkipSimplifiedLayerNormalization", f"{SKIPPED} | B S D, B S D, D, E")
 def skip_normalisation(node: Node) -> list[Output]:
     """The shape of the input; two statistics of each row, and the sum that is normalised."""
     x, skip = node.input(0), node.input(1)
@@ -181,15 +160,10 @@ def skip_normalisation(node: Node) -> list[Output]:
     return [tensor(x.dims), moments, moments, tensor(x.dims)][: node.outputs]
 
 
-SIMPLIFIED: Final = [
-    at("N C H", "D"),
-    at("N C", "D", outputs=2),
-    at("N C H", "A D", axis=1, outputs=2),
-    at("N C", "D", axis=2),
-]
+SIMPLIFIED: Final = "N C H, D | N C, D; outputs=2 | N C H, A D; axis=1 outputs=2 | N C, D; axis=2"
 
 
-@specifies("SimplifiedLayerNormalization", grid=SIMPLIFIED)
+@specifies("SimplifiedLayerNormalization", SIMPLIFIED)
 def simplified_normalisation(node: Node) -> list[Output]:
     """The shape of X; the statistic keeps the axes before `axis`, and has 1 for the others."""
     x, scale = node.input(0), node.input(1)
@@ -201,7 +175,7 @@ def simplified_normalisation(node: Node) -> list[Output]:
     return [tensor(x.dims), tensor([*x.dims[:axis], *[1] * (x.rank - axis)])][: node.outputs]
 
 
-@specifies("CDist", domain=MICROSOFT, grid=[at("N K", "M L"), at("N 3", "M 3", metric="sqeuclidean")])
+@contributed("CDist", "N K, M L | N 3, M 3; metric=sqeuclidean")
 def distances(node: Node) -> Output:
     """A number for each pair of rows."""
     a, b = node.input(0), node.input(1)
@@ -210,13 +184,9 @@ def distances(node: Node) -> Output:
     return tensor([a.dims[0], b.dims[0]])
 
 
-@specifies(
+@contributed(
     "ExpandDims",
-    domain=MICROSOFT,
-    grid=[
-        *[at("N C", "int32: . 0"), at("N C", "int32: . 2"), at("N", "int32: . -1"), at("N C", "int32: . a")],
-        *[at("= a b", "int32: . 0"), at("N C", "int32: . 3")],
-    ],
+    "N C, int32: . 0 | N C, int32: . 2 | N, int32: . -1 | N C, int32: . a | = a b, int32: . 0 | N C, int32: . 3",
 )
 def expand_dims(node: Node) -> Output:
     """With an axis of size 1."""
@@ -227,11 +197,7 @@ def expand_dims(node: Node) -> Output:
     return tensor([*x.dims[:place], 1, *x.dims[place:]])
 
 
-@specifies(
-    "UnfoldTensor",
-    domain=MICROSOFT,
-    grid=[at("N C", size=2), at("N C", dim=0, size=3, step=2), at("N", dim=0, size=1), at("N C", dim=2, size=1)],
-)
+@contributed("UnfoldTensor", "N C; size=2 | N C; dim=0 size=3 step=2 | N; dim=0 size=1 | N C; dim=2 size=1")
 def unfold(node: Node) -> Output:
     """All windows of `size` along an axis, `step` apart, on a new last axis."""
     x, size, step = node.input(0), node.integer("size"), node.integer("step", 1)
@@ -241,19 +207,19 @@ def unfold(node: Node) -> Output:
     return tensor([*x.dims[:axis], count, *x.dims[axis + 1 :], size])
 
 
-@specifies("ComplexMul ComplexMulConj", domain=MICROSOFT, grid=[at("N 2", "M 2"), at("N C 2", "M D 2")])
+@contributed("ComplexMul ComplexMulConj", "N 2, M 2 | N C 2, M D 2")
 def complex_product(node: Node) -> Output:
     """Complex numbers, of two floats each, broadcast."""
     return tensor(broadcast(node, node.given()))
 
 
-@specifies("IsAllFinite", domain=MICROSOFT, grid=[at("N C"), at("N", "M K")])
+@contributed("IsAllFinite", "N C | N, M K")
 def scalar(node: Node) -> Output:
     """A truth."""
     return tensor([])
 
 
-@specifies("TorchEmbedding", domain=MICROSOFT, grid=[at("V D", "int64=0: N"), at("V D", "int64=0: N S")])
+@contributed("TorchEmbedding", "V D, int64=0: N | V D, int64=0: N S")
 def embedding(node: Node) -> Output:
     """A row of the table for each index."""
     table, indices = node.input(0), node.input(1)

@@ -5,23 +5,18 @@ tensors.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from absint.research.specification.elementwise import broadcast
 from absint.research.specification.formulas import Defined, Term, either, equal, implies, product, term
 from absint.research.specification.node import Input, Node, Output, tensor
 from absint.research.specification.products import multiplied
 from absint.research.specification.recurrent import recurrent
-from absint.research.specification.specs import MICROSOFT, at, specifies
+from absint.research.specification.specs import contributed
 from absint.research.specification.windows import pool
 
-_SCALES: Final = (None, None, None, None, None, "1", "uint8: 1", "1", "uint8: 1")
-"""What an LSTM leaves out, then the scales and zero points of its weights."""
 
-
-@specifies(
-    "ScaledSiLU", domain=MICROSOFT, grid=[at("N C"), at("N C", ""), at("", ""), at("N C", "1"), at("N C H W", "")]
-)
+@contributed("ScaledSiLU", "N C | N C, [] | [], [] | N C, 1 | N C H W, []")
 def scaled(node: Node) -> Output:
     """The shape of X; the scale is a scalar."""
     factor = node.optional(1)
@@ -29,17 +24,7 @@ def scaled(node: Node) -> Output:
     return tensor(node.input(0).dims)
 
 
-@specifies(
-    "GatedAdd",
-    domain=MICROSOFT,
-    grid=[
-        at("N H", "M D", "K 1"),
-        at("B S H", "B S H", "C T L"),
-        at("H", "D", "K"),
-        at("N H", "M D", "K"),
-        at("", "", ""),
-    ],
-)
+@contributed("GatedAdd", "N H, M D, K 1 | B S H, B S H, C T L | H, D, K | N H, M D, K | [], [], []")
 def gated_sum(node: Node) -> Output:
     """The shape of X, which is that of Y; the gate has one number for each row."""
     x = node.input(0)
@@ -51,18 +36,10 @@ def gated_sum(node: Node) -> Output:
     return tensor(x.dims)
 
 
-@specifies(
+@contributed(
     "GatedRMSNorm",
-    domain=MICROSOFT,
-    grid=[
-        at("N H", "3", "M D"),
-        at("B S H", "4", "B S H", activation="sigmoid"),
-        at("N H", "2 2", "N H"),
-        at("N H", "", "N H"),
-        at("N H", "0", "N H"),
-        at("H", "1", "D"),
-        at("", "3", ""),
-    ],
+    "N H, 3, M D | B S H, 4, B S H; activation=sigmoid | N H, 2 2, N H | N H, [], N H | N H, 0, N H | H, 1, D | "
+    "[], 3, []",
 )
 def gated_norm(node: Node) -> Output:
     """The shape of X, which is that of the gate; the last axis is cut into groups of the size of the scale."""
@@ -109,16 +86,9 @@ def _fit(node: Node, place: int, streams: _Streams, *, flat: bool = False) -> No
         node.requires(either(equal(gate[-1], 1), equal(gate[-1], features)), "there must be a gate for each feature")
 
 
-@specifies(
+@contributed(
     "HyperConnectionPreMix",
-    domain=MICROSOFT,
-    grid=[
-        at("N C H", "M D"),
-        at("B S C H", "B S D K"),
-        at("N L", "M D", num_branches=3),
-        at("N L", "M D K", num_branches=2),
-        at("N", "D"),
-    ],
+    "N C H, M D | B S C H, B S D K | N L, M D; num_branches=3 | N L, M D K; num_branches=2 | N, D",
 )
 def mixed_before(node: Node) -> Output:
     """The streams in one: their leading sizes, then the features."""
@@ -127,15 +97,9 @@ def mixed_before(node: Node) -> Output:
     return tensor([*streams.lead, streams.features])
 
 
-@specifies(
+@contributed(
     "HyperConnectionPostMix",
-    domain=MICROSOFT,
-    grid=[
-        at("N C H", "M K", "N D", "N I J"),
-        at("N C H", "N H", "M D K", "N C C"),
-        at("N L", "M K", "N D", "N I J", num_branches=2),
-        at("C H", "H", "D", "I J"),
-    ],
+    "N C H, M K, N D, N I J | N C H, N H, M D K, N C C | N L, M K, N D, N I J; num_branches=2 | C H, H, D, I J",
 )
 def mixed_after(node: Node) -> Output:
     """The shape of the streams; the block gives the features of one, and a matrix mixes them."""
@@ -145,17 +109,8 @@ def mixed_after(node: Node) -> Output:
     return tensor(node.input(0).dims)
 
 
-@specifies(
-    "BranchwiseRMSNorm",
-    domain=MICROSOFT,
-    grid=[
-        at("N C H"),
-        at("N C H", "K"),
-        at("N C H", "D K"),
-        at("N L", "K", num_branches=3),
-        at("N L", "D K", num_branches=2),
-        at("N C H", ""),
-    ],
+@contributed(
+    "BranchwiseRMSNorm", "N C H | N C H, K | N C H, D K | N L, K; num_branches=3 | N L, D K; num_branches=2 | N C H, []"
 )
 def norm_of_streams(node: Node) -> Output:
     """The shape of X; the scale has a factor for each feature, of one stream or of all."""
@@ -168,15 +123,10 @@ def norm_of_streams(node: Node) -> Output:
     return tensor(node.input(0).dims)
 
 
-@specifies(
+@contributed(
     "EngramGate",
-    domain=MICROSOFT,
-    grid=[
-        at("B S C H", "B S C H", "E T D", "I J", "K L"),
-        at("B S C H", "E T I D", "B S H", "C H", "C H", "J K", outputs=2),
-        at("B S C H", "B S C H", "B S H", "C H", "C H", outputs=2),
-        at("B S C", "B S C", "B S", "C H", "C H"),
-    ],
+    "B S C H, B S C H, E T D, I J, K L | B S C H, E T I D, B S H, C H, C H, J K; outputs=2 | "
+    "B S C H, B S C H, B S H, C H, C H; outputs=2 | B S C, B S C, B S, C H, C H",
 )
 def engram(node: Node) -> list[Output]:
     """The shape of the keys, twice: the value with a gate of each stream, and normalised."""
@@ -188,18 +138,11 @@ def engram(node: Node) -> list[Output]:
     return [tensor(key)] * node.outputs
 
 
-def _chosen(condition: str, x: str, y: str) -> tuple[str, ...]:
-    return (f"bool: {condition}", f"uint8: {x}", "", "uint8:", f"uint8: {y}", "", "uint8:", "", "uint8:")
-
-
-@specifies(
+@contributed(
     "QLinearWhere",
-    domain=MICROSOFT,
-    grid=[
-        at(*_chosen("N C", "M D", "K E")),
-        at(*_chosen("", "N", "M D")),
-        at(*_chosen("N 1", "C", "")),
-        at(*_chosen("N C", "N C", "M C")),
+    [
+        f"bool: {condition}, uint8: {x}, [], uint8:, uint8: {y}, [], uint8:, [], uint8:"
+        for condition, x, y in (("N C", "M D", "K E"), ("", "N", "M D"), ("N 1", "C", ""), ("N C", "N C", "M C"))
     ],
 )
 def where(node: Node) -> Output:
@@ -207,16 +150,11 @@ def where(node: Node) -> Output:
     return tensor(broadcast(node, [node.input(0), node.input(1), node.input(4)]))
 
 
-@specifies(
+@contributed(
     "QLinearSoftmax",
-    domain=MICROSOFT,
-    grid=[
-        at("uint8: N C", "", "uint8:", "", "uint8:", opset=13),
-        at("uint8: N C H", "", "uint8:", "", "uint8:", opset=13, axis=1),
-        at("uint8: N C H", "", "uint8:", "", "uint8:", opset=11, axis=-2),
-        at("uint8: N C", "", "uint8:", "", "uint8:", opset=13, axis=2),
-        at("uint8: N", "", "uint8:", "", "uint8:", opset=13),
-    ],
+    "uint8: N C, [], uint8:, [], uint8:; opset=13 | uint8: N C H, [], uint8:, [], uint8:; opset=13 axis=1 | "
+    "uint8: N C H, [], uint8:, [], uint8:; opset=11 axis=-2 | "
+    "uint8: N C, [], uint8:, [], uint8:; opset=13 axis=2 | uint8: N, [], uint8:, [], uint8:; opset=13",
 )
 def softmax(node: Node) -> Output:
     """The shape of X."""
@@ -226,15 +164,11 @@ def softmax(node: Node) -> Output:
     return tensor(x.dims)
 
 
-@specifies(
+@contributed(
     "NhwcMaxPool",
-    domain=MICROSOFT,
-    grid=[
-        at("uint8: N H C", kernel_shape=[3], strides=[2]),
-        at("uint8: N H W C", kernel_shape=[2, 3], pads=[1, 0, 0, 1]),
-        at("uint8: N H W C", kernel_shape=[3, 2], strides=[2, 1], dilations=[1, 2]),
-        at("uint8: N H W C", kernel_shape=[2, 2], strides=[2, 2], ceil_mode=1),
-    ],
+    "uint8: N H C; kernel_shape=[3] strides=[2] | uint8: N H W C; kernel_shape=[2, 3] pads=[1, 0, 0, 1] | "
+    "uint8: N H W C; kernel_shape=[3, 2] strides=[2, 1] dilations=[1, 2] | "
+    "uint8: N H W C; kernel_shape=[2, 2] strides=[2, 2] ceil_mode=1",
 )
 def channels_last(node: Node) -> Output:
     """As MaxPool, with the channels as the last axis."""
@@ -244,15 +178,12 @@ def channels_last(node: Node) -> Output:
     return tensor([first, *positions, second])
 
 
-@specifies(
+@contributed(
     "MatMulBnb4",
-    domain=MICROSOFT,
-    grid=[
-        at("M K", "uint8: 80", "10", K=32, N=5, block_size=16, quant_type=1),
-        at("B M K", "uint8: 80", "10", K=32, N=5, block_size=16, quant_type=1),
-        at("M K", "uint8: 80", "10", K=32, N=5, block_size=16, quant_type=0, transB=0),
-        at("K", "uint8: 80", "10", K=32, N=5, block_size=16, quant_type=0),
-    ],
+    "M K, uint8: 80, 10; K=32 N=5 block_size=16 quant_type=1 | "
+    "B M K, uint8: 80, 10; K=32 N=5 block_size=16 quant_type=1 | "
+    "M K, uint8: 80, 10; K=32 N=5 block_size=16 quant_type=0 transB=0 | "
+    "K, uint8: 80, 10; K=32 N=5 block_size=16 quant_type=0",
 )
 def packed(node: Node) -> Output:
     """A times a packed matrix of K rows and N columns; transposed if transB is 0."""
@@ -263,16 +194,8 @@ def packed(node: Node) -> Output:
     return tensor(result)
 
 
-@specifies(
-    "LinearAttentionGate",
-    domain=MICROSOFT,
-    grid=[
-        at("B S H", "K", "L"),
-        at("B H", "2 K", "L"),
-        at("B S H", "K", "L", "C T D", outputs=2),
-        at("H", "K", "L", outputs=2),
-        at("", "K", "L"),
-    ],
+@contributed(
+    "LinearAttentionGate", "B S H, K, L | B H, 2 K, L | B S H, K, L, C T D; outputs=2 | H, K, L; outputs=2 | [], K, L"
 )
 def decay(node: Node) -> list[Output]:
     """The shape of the first input, for each output; its last axis are the heads."""
@@ -287,14 +210,9 @@ def decay(node: Node) -> list[Output]:
     return [tensor(x.dims)] * node.outputs
 
 
-@specifies(
+@contributed(
     "NGramRepeatBlock",
-    domain=MICROSOFT,
-    grid=[
-        at("int64=0: B L", "C V", ngram_size=2),
-        at("int64=0: B 3", "B V", ngram_size=3),
-        at("int64=0: B", "B V", ngram_size=2),
-    ],
+    "int64=0: B L, C V; ngram_size=2 | int64=0: B 3, B V; ngram_size=3 | int64=0: B, B V; ngram_size=2",
 )
 def blocked(node: Node) -> Output:
     """The shape of the scores, which has a row for each row of tokens."""
@@ -305,13 +223,15 @@ def blocked(node: Node) -> Output:
     return tensor(scores.dims)
 
 
-@specifies(
+@contributed(
     "DynamicQuantizeLSTM",
-    domain=MICROSOFT,
-    grid=[
-        at("T B I", "uint8: 1 K 16", "uint8: 1 J 16", *_SCALES, outputs=3, hidden_size=4),
-        at("T B I", "uint8: D K 8", "uint8: E J 8", *_SCALES, outputs=3, hidden_size=2),
-        at("T B I", "uint8: K 16", "uint8: 1 J 16", *_SCALES, outputs=3, hidden_size=4),
+    [
+        f"T B I, {weights}, -, -, -, -, -, 1, uint8: 1, 1, uint8: 1; outputs=3 hidden_size={size}"
+        for weights, size in (
+            ("uint8: 1 K 16, uint8: 1 J 16", 4),
+            ("uint8: D K 8, uint8: E J 8", 2),
+            ("uint8: K 16, uint8: 1 J 16", 4),
+        )
     ],
 )
 def quantised_lstm(node: Node) -> list[Output]:
@@ -322,13 +242,10 @@ def quantised_lstm(node: Node) -> list[Output]:
     return node.through(recurrent, [node.input(0), *swapped, *node.inputs[3:]], operator="LSTM")
 
 
-@specifies(
+@contributed(
     "MaxpoolWithMask",
-    domain=MICROSOFT,
-    grid=[
-        at("N C H", "int32=1: N C H", kernel_shape=[2]),
-        at("N C H W", "int32=1: N C H W", kernel_shape=[3, 2], strides=[2, 1], pads=[1, 0, 1, 1]),
-    ],
+    "N C H, int32=1: N C H; kernel_shape=[2] | "
+    "N C H W, int32=1: N C H W; kernel_shape=[3, 2] strides=[2, 1] pads=[1, 0, 1, 1]",
 )
 def masked_pool(node: Node) -> Output:
     """As MaxPool, of the elements that the mask keeps."""
@@ -342,17 +259,9 @@ def masked_pool(node: Node) -> Output:
     return node.through(pool, [x])[0]
 
 
-@specifies(
+@contributed(
     "MoEGroupRouter",
-    domain=MICROSOFT,
-    grid=[
-        at("N 8", "8", top_k=2),
-        at("B L 8", "D", top_k=2),
-        at("N E", "D", top_k=1, outputs=2),
-        at("N E", "D", top_k=1),
-        at("N E", "D"),
-        at("E", "D", top_k=1),
-    ],
+    "N 8, 8; top_k=2 | B L 8, D; top_k=2 | N E, D; top_k=1 outputs=2 | N E, D; top_k=1 | N E, D | E, D; top_k=1",
 )
 def scores(node: Node) -> Output:
     """(tokens, experts)."""

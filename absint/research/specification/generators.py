@@ -19,7 +19,7 @@ from absint.research.specification.formulas import (
 )
 from absint.research.specification.layout import number
 from absint.research.specification.node import Held, Input, Node, Output, tensor
-from absint.research.specification.specs import MICROSOFT, at, specifies
+from absint.research.specification.specs import at, contributed, specifies
 
 TENSORS = [
     at(value=Held("int64", (3,), (4, 0, -2))),
@@ -29,19 +29,16 @@ TENSORS = [
 ]
 
 
-@specifies("Constant", grid=TENSORS)
+@specifies("Constant", TENSORS)
 @specifies(
     "Constant",
-    first=12,
-    grid=[
+    [
         *TENSORS,
-        *[at(value_int=value) for value in (-7, 0)],
-        *[at(value_ints=value) for value in ([3, 0], [5])],
-        *[at(value_float=value) for value in (1.5, -2.0)],
-        *[at(value_floats=value) for value in ([1.5, 2.0, 0.0], [0.5])],
-        *[at(value_string=value) for value in ("a", "bc")],
-        *[at(value_strings=value) for value in (["a", "b"], ["a"])],
+        "; value_int=-7 | ; value_int=0 | ; value_ints=[3, 0] | ; value_ints=[5] | ; value_float=1.5",
+        "; value_float=-2.0 | ; value_floats=[1.5, 2.0, 0.0] | ; value_floats=[0.5] | ; value_string=a",
+        "; value_string=bc | ; value_strings=['a', 'b'] | ; value_strings=['a']",
     ],
+    first=12,
 )
 def constant(node: Node) -> Output:
     """The tensor in the one attribute; a number is a scalar, a list a vector."""
@@ -59,7 +56,7 @@ def constant(node: Node) -> Output:
     return tensor([], [term(value)] if isinstance(value, int) else None)
 
 
-@specifies("ConstantOfShape", grid=[at(f"= {n}") for n in ("n 3", "", "n m", "2 -1", "n-1 m")] + [at(". n")])
+@specifies("ConstantOfShape", "= n 3 | = | = n m | = 2 -1 | = n-1 m | . n")
 def constant_of_shape(node: Node) -> Output:
     """The sizes that the input lists."""
     sizes = node.elements(0) or ()
@@ -69,18 +66,8 @@ def constant_of_shape(node: Node) -> Output:
     return tensor(sizes)
 
 
-@specifies("Shape", grid=[at("N C H"), at(""), at("4 N")])
-@specifies(
-    "Shape",
-    first=15,
-    grid=[
-        at("N C H"),
-        at("N C H", start=1),
-        at("N C H", end=-1),
-        at("N C H", start=-2, end=9),
-        at("N C", start=1, end=0),
-    ],
-)
+@specifies("Shape", "N C H | [] | 4 N")
+@specifies("Shape", "N C H | N C H; start=1 | N C H; end=-1 | N C H; start=-2 end=9 | N C; start=1 end=0", first=15)
 def shape(node: Node) -> Output:
     """The sizes, from `start` to before `end`, which are clamped to the axes."""
     dims = node.input(0).dims
@@ -90,13 +77,13 @@ def shape(node: Node) -> Output:
     return tensor([len(found)], found)
 
 
-@specifies("Size", grid=[at("N C H"), at(""), at("4 N")])
+@specifies("Size", "N C H | [] | 4 N")
 def size(node: Node) -> Output:
     """The number of elements."""
     return tensor([], [product(node.input(0).dims)])
 
 
-@specifies("RandomNormal RandomUniform", grid=[at(shape=sizes) for sizes in ([3, 4], [0], [2, -1])])
+@specifies("RandomNormal RandomUniform", "; shape=[3, 4] | ; shape=[0] | ; shape=[2, -1]")
 def random_of_shape(node: Node) -> Output:
     """The sizes that the attribute lists."""
     sizes = node.integers("shape") or []
@@ -104,11 +91,11 @@ def random_of_shape(node: Node) -> Output:
     return tensor(sizes)
 
 
-@specifies("RandomNormalLike RandomUniformLike", grid=[at("N C")])
-@specifies("Bernoulli", grid=[at("N C")])
-@specifies("Clip", last=10, grid=[at("N C"), at("N", min=0.0)])
-@specifies("EyeLike", grid=[at("N M"), at("N")])
-@specifies("BitCast", grid=[at("N C", to=6)])
+@specifies("RandomNormalLike RandomUniformLike", "N C")
+@specifies("Bernoulli", "N C")
+@specifies("Clip", "N C | N; min=0.0", last=10)
+@specifies("EyeLike", "N M | N")
+@specifies("BitCast", "N C; to=6")
 def like(node: Node) -> Output:
     """The shape of the input."""
     x = node.input(0)
@@ -117,11 +104,11 @@ def like(node: Node) -> Output:
     return tensor(x.dims)
 
 
-TRIANGLES = [at("N M"), at("B N M", upper=0), at("N"), at("N M", ". 0"), at("N M", "int64: K")]
+TRIANGLES = "N M | B N M; upper=0 | N | N M, . 0 | N M, int64: K"
 
 
-@specifies("Trilu", grid=TRIANGLES)
-@specifies("Trilu", domain=MICROSOFT, grid=TRIANGLES)
+@specifies("Trilu", TRIANGLES)
+@contributed("Trilu", TRIANGLES)
 def trilu(node: Node) -> Output:
     """The shape of the input, which has matrices."""
     x = node.input(0)
@@ -130,8 +117,8 @@ def trilu(node: Node) -> Output:
     return tensor(x.dims)
 
 
-@specifies("Dropout", first=7, grid=[at("N C"), at("N C", outputs=2), at("")])
-@specifies("Dropout", first=12, grid=[at("N C", ""), at("N C", "K", outputs=2)])
+@specifies("Dropout", "N C | N C; outputs=2 | []", first=7)
+@specifies("Dropout", "N C, [] | N C, K; outputs=2", first=12)
 def dropout(node: Node) -> list[Output]:
     """The shape of the data, and of the mask; the ratio is a scalar."""
     ratio = node.optional(1)
@@ -140,7 +127,7 @@ def dropout(node: Node) -> list[Output]:
     return [tensor(node.input(0).dims)] * node.outputs
 
 
-@specifies("Clip", first=11, grid=[at("N C"), at("N C", "", ""), at("N", None, ""), at("N", "K"), at("N", "1 1")])
+@specifies("Clip", "N C | N C, [], [] | N, -, [] | N, K | N, 1 1", first=11)
 def clip(node: Node) -> Output:
     """The shape of the input; the ends are scalars."""
     for place in (1, 2):
@@ -152,7 +139,7 @@ def clip(node: Node) -> Output:
     return tensor(node.input(0).dims)
 
 
-@specifies("Multinomial", grid=[at("N C"), *[at("N C", sample_size=size) for size in (5, 0, -1)]])
+@specifies("Multinomial", "N C | N C; sample_size=5 | N C; sample_size=0 | N C; sample_size=-1")
 def multinomial(node: Node) -> Output:
     """`sample_size` draws for each row."""
     x = node.input(0)
@@ -167,13 +154,7 @@ def multinomial(node: Node) -> Output:
 
 @specifies(
     "Range",
-    grid=[
-        at(". 0", ". n", ". 1"),
-        at(". a", ". b", ". 2"),
-        at(". a", ". b", ". -3"),
-        at(". 3", ". n", ". 5"),
-        *[at(". 3", ". n", ". d"), at("= 3", ". n", ". 5"), at(". 3", "1x1= 4", ". 5")],
-    ],
+    ". 0, . n, . 1 | . a, . b, . 2 | . a, . b, . -3 | . 3, . n, . 5 | . 3, . n, . d | = 3, . n, . 5 | . 3, 1x1= 4, . 5",
 )
 def numbers_in_range(node: Node) -> Output:
     """The numbers start, start + delta, ... before limit."""
@@ -190,7 +171,7 @@ def numbers_in_range(node: Node) -> Output:
     return tensor([greatest(lies)])
 
 
-@specifies("HannWindow HammingWindow BlackmanWindow", grid=[at(". n"), at(". n", periodic=0), at(". n-1")])
+@specifies("HannWindow HammingWindow BlackmanWindow", ". n | . n; periodic=0 | . n-1")
 def window_function(node: Node) -> Output:
     """A value for each place of the window."""
     (size,) = node.elements(0) or ()
@@ -201,38 +182,25 @@ def window_function(node: Node) -> Output:
     return tensor([size])
 
 
-@specifies("QuantizeLinear", grid=[at("N C", "", "uint8:"), at("N C", "")])
+@specifies("QuantizeLinear", "N C, [], uint8: | N C, []")
+@specifies("QuantizeLinear", "N C, [], uint8: | N C H, K, uint8: L; axis=1 | N C, [], uint8: L; last=27", first=13)
 @specifies(
     "QuantizeLinear",
-    first=13,
-    grid=[at("N C", "", "uint8:"), at("N C H", "K", "uint8: L", axis=1), at("N C", "", "uint8: L", last=27)],
-)
-@specifies(
-    "QuantizeLinear",
+    "N C, M K, uint8: L D; block_size=2 last=27 | N C, M K; block_size=3 axis=0 last=27 | "
+    "N C, [], uint8:; output_dtype=2 | N C, [], int8:; output_dtype=3",
     first=21,
-    grid=[
-        at("N C", "M K", "uint8: L D", block_size=2, last=27),
-        at("N C", "M K", block_size=3, axis=0, last=27),
-        at("N C", "", "uint8:", output_dtype=2),
-        at("N C", "", "int8:", output_dtype=3),
-    ],
 )
 @specifies(
     "DequantizeLinear",
+    "uint8: N C, M K, uint8: L D; block_size=2 last=27 | uint8: N C, M K; block_size=3 axis=0 last=27",
     first=21,
-    grid=[
-        at("uint8: N C", "M K", "uint8: L D", block_size=2, last=27),
-        at("uint8: N C", "M K", block_size=3, axis=0, last=27),
-    ],
 )
-@specifies("DequantizeLinear", grid=[at("uint8: N C", "", "uint8:"), at("uint8: N C", "")])
+@specifies("DequantizeLinear", "uint8: N C, [], uint8: | uint8: N C, []")
 @specifies(
     "DequantizeLinear",
+    "uint8: N C, [] | uint8: N C, K, uint8:; last=27 | uint8: N C H, K, uint8: L; axis=1 | "
+    "uint8: N C, [], uint8: L; last=27 | uint8: N C, K L; last=27",
     first=13,
-    grid=[
-        *[at("uint8: N C", ""), at("uint8: N C", "K", "uint8:", last=27), at("uint8: N C H", "K", "uint8: L", axis=1)],
-        *[at("uint8: N C", "", "uint8: L", last=27), at("uint8: N C", "K L", last=27)],
-    ],
 )
 def quantise(node: Node) -> Output:
     """The shape of x; a vector of scales has one for each place along the axis."""
@@ -267,7 +235,7 @@ def _blocked(node: Node, x: Input, alike: Sequence[Input], block: int) -> None:
             node.requires(fits, "there must be one for each block")
 
 
-@specifies("DynamicQuantizeLinear", grid=[at("N C", outputs=3), at("", outputs=3)])
+@specifies("DynamicQuantizeLinear", "N C; outputs=3 | []; outputs=3")
 def dynamic_quantise(node: Node) -> list[Output]:
     """The shape of x; a scale and a zero point."""
     return [tensor(node.input(0).dims), tensor([]), tensor([])]

@@ -23,33 +23,22 @@ from absint.research.specification.formulas import (
 )
 from absint.research.specification.layout import numbers
 from absint.research.specification.node import Node, Output, tensor
-from absint.research.specification.specs import MICROSOFT, at, specifies
+from absint.research.specification.specs import contributed, specifies
 from absint.research.specification.windows import demand_windows, require_kernel
 
 
 @specifies(
     "ConvTranspose",
-    grid=[
-        at("N C H", "D M 3"),
-        at("N C H", "D M 3", strides=[2], pads=[1, 1]),
-        at("N C H", "D M 3", pads=[2, 3]),
-        at("N C H", "D M 3", group=0),
-        at("N C H", "D M 3", output_shape=[0]),
-        at("N C H", "D M 3", "B", strides=[2], output_padding=[1]),
-        at("N C H W", "D M 2 3", dilations=[2, 1], strides=[1, 2], pads=[0, 1, 1, 0]),
-        at("N C H", "D M 3", group=2),
-        at("N C H", "D M 3", output_shape=[9], strides=[2]),
-        at("N C H", "D M 3", strides=[2], auto_pad="SAME_UPPER"),
-        at("N C H", "D M 2", strides=[3], auto_pad="SAME_LOWER"),
-        at("N C H", "D M 2", strides=[3], auto_pad="VALID"),
-        at("N C H", "D M K"),
-        at("N C H", "D M K", kernel_shape=[3]),
-        at("N C H W", "D M 2 3", kernel_shape=[2, 3], strides=[2, 1]),
-        at("N C H", "D M 3", auto_pad="VALID", pads=[1, 1]),
-        *[at("N C H", "D M 3", strides=[3, 3]), at("N C H", "D M 3", kernel_shape=[3, 3])],
-        *[at("N C H", "D M 3", strides=[2], output_padding=added) for added in ([0, 0], [-1], [2])],
-        at("N 6 H", "6 M 3", "B", group=3, strides=[3], dilations=[2], output_padding=[2]),
-    ],
+    "N C H, D M 3 | N C H, D M 3; strides=[2] pads=[1, 1] | N C H, D M 3; pads=[2, 3] | "
+    "N C H, D M 3; group=0 | N C H, D M 3; output_shape=[0] | N C H, D M 3, B; strides=[2] output_padding=[1] | "
+    "N C H W, D M 2 3; dilations=[2, 1] strides=[1, 2] pads=[0, 1, 1, 0] | N C H, D M 3; group=2 | "
+    "N C H, D M 3; output_shape=[9] strides=[2] | N C H, D M 3; strides=[2] auto_pad=SAME_UPPER | "
+    "N C H, D M 2; strides=[3] auto_pad=SAME_LOWER | N C H, D M 2; strides=[3] auto_pad=VALID | "
+    "N C H, D M K | N C H, D M K; kernel_shape=[3] | N C H W, D M 2 3; kernel_shape=[2, 3] strides=[2, 1] | "
+    "N C H, D M 3; auto_pad=VALID pads=[1, 1] | N C H, D M 3; strides=[3, 3] | N C H, D M 3; kernel_shape=[3, 3] | "
+    "N C H, D M 3; strides=[2] output_padding=[0, 0] | N C H, D M 3; strides=[2] output_padding=[-1] | "
+    "N C H, D M 3; strides=[2] output_padding=[2] | "
+    "N 6 H, 6 M 3, B; group=3 strides=[3] dilations=[2] output_padding=[2]",
 )
 def transposed_convolution(node: Node) -> Output:
     """X (N, C, axes...) with W (C, M/group, kernel...): stride*(size - 1) + output_padding + span - pads."""
@@ -97,14 +86,9 @@ def transposed_convolution(node: Node) -> Output:
     return tensor([x.dims[0], channels, *sizes])
 
 
-@specifies(
+@contributed(
     "ConvTransposeWithDynamicPads",
-    domain=MICROSOFT,
-    grid=[
-        at("N C H", "D 4 3", "= 1 1", "B"),
-        at("N C H W", "D 4 3 3", "= 1 0 2 1", "4", strides=[2, 2]),
-        at("N C H", "D 4 3", "= 0 0 0"),
-    ],
+    "N C H, D 4 3, = 1 1, B | N C H W, D 4 3 3, = 1 0 2 1, 4; strides=[2, 2] | N C H, D 4 3, = 0 0 0",
 )
 def padded_by_an_input(node: Node) -> Output:
     """As ConvTranspose, with the pads in input 2."""
@@ -119,15 +103,10 @@ def padded_by_an_input(node: Node) -> Output:
 
 @specifies(
     "Col2Im",
-    grid=[
-        at("N C L", "= 4 5", "= 2 2"),
-        at("N C L", "= 6 6", "= 3 2", strides=[2, 1], pads=[1, 0, 1, 0]),
-        at("N C L", "= h w", "= 2 1", dilations=[2, 1]),
-        at("N C L", "= h", "= 3", strides=[2], pads=[1, 2]),
-        at("N C L", "= 2 5", "= 3 1"),
-        at("N C L", "= 5 h", "= 2 2", dilations=[2, 3]),
-        *[at("N C L", ". 5", "= 2"), at("N C L", "= 5", "1x1= 2"), at("N C L", "= 5", "= 2", strides=[1, 1])],
-    ],
+    "N C L, = 4 5, = 2 2 | N C L, = 6 6, = 3 2; strides=[2, 1] pads=[1, 0, 1, 0] | "
+    "N C L, = h w, = 2 1; dilations=[2, 1] | N C L, = h, = 3; strides=[2] pads=[1, 2] | N C L, = 2 5, = 3 1 | "
+    "N C L, = 5 h, = 2 2; dilations=[2, 3] | N C L, . 5, = 2 | N C L, = 5, 1x1= 2 | "
+    "N C L, = 5, = 2; strides=[1, 1]",
 )
 def columns_to_image(node: Node) -> Output:
     """Columns (N, C * block, positions) into an image (N, C, sizes...)."""
@@ -151,7 +130,7 @@ def columns_to_image(node: Node) -> Output:
     return tensor([x.dims[0], Defined(lambda q: equal(q * rows, x.dims[1])), *image])
 
 
-@specifies("MaxRoiPool", grid=[at("N C H W", f"R {k}", pooled_shape=[2, 3]) for k in ("5", "K")])
+@specifies("MaxRoiPool", "N C H W, R 5; pooled_shape=[2, 3] | N C H W, R K; pooled_shape=[2, 3]")
 def pool_of_regions(node: Node) -> Output:
     """(regions, C, pooled sizes)."""
     x, regions = node.input(0), node.input(1)
@@ -166,11 +145,8 @@ def pool_of_regions(node: Node) -> Output:
 
 @specifies(
     "RoiAlign",
-    grid=[
-        at("N C H W", "R 4", "int64=0: R", output_width=-1),
-        at("N C H W", "R 4", "int64=0: S", output_height=2, output_width=3),
-        at("N C H W", "R K", "int64=0: S"),
-    ],
+    "N C H W, R 4, int64=0: R; output_width=-1 | N C H W, R 4, int64=0: S; output_height=2 output_width=3 | "
+    "N C H W, R K, int64=0: S",
 )
 def align_regions(node: Node) -> Output:
     """(regions, C, output_height, output_width)."""
@@ -193,13 +169,7 @@ def align_regions(node: Node) -> Output:
 
 
 @specifies(
-    "CenterCropPad",
-    grid=[
-        at("N C", "= n c"),
-        at("N C", "= 3 4"),
-        at("N C H", "= c h", axes=[1, 2]),
-        *[at("N C H", "= n", axes=[-1]), at("N C", "1x2= 3 4")],
-    ],
+    "CenterCropPad", "N C, = n c | N C, = 3 4 | N C H, = c h; axes=[1, 2] | N C H, = n; axes=[-1] | N C, 1x2= 3 4"
 )
 def crop_or_pad(node: Node) -> Output:
     """The given axes, or all, at the sizes of the target."""
@@ -220,11 +190,8 @@ def crop_or_pad(node: Node) -> Output:
 
 @specifies(
     "GridSample",
-    grid=[
-        *[at("N C H W", "M I J 2", mode="other"), at("N C H W", "M I J 2", padding_mode="other")],
-        *[at("N C H W", "M I J 2"), at("N C H W", "M I J K")],
-        *[at("N C H", "M I 1"), at("N C H W", "M I 2"), at("N C", "M 0")],
-    ],
+    "N C H W, M I J 2; mode=other | N C H W, M I J 2; padding_mode=other | N C H W, M I J 2 | N C H W, M I J K | "
+    "N C H, M I 1 | N C H W, M I 2 | N C, M 0",
 )
 def sample_grid(node: Node) -> Output:
     """(N, C, sizes of the grid...)."""
@@ -243,7 +210,7 @@ def sample_grid(node: Node) -> Output:
     return tensor([*x.dims[:2], *grid.dims[1:-1]])
 
 
-@specifies("AffineGrid", grid=[at("N 2 3", "= n c h w"), at("N 3 4", "= n c d h w"), at("N A B", "= n c h w")])
+@specifies("AffineGrid", "N 2 3, = n c h w | N 3 4, = n c d h w | N A B, = n c h w")
 def affine_grid(node: Node) -> Output:
     """(N, spatial sizes..., their number)."""
     theta, (batch, _, *spatial) = node.input(0), node.elements(1, 1) or ()
@@ -260,11 +227,8 @@ def affine_grid(node: Node) -> Output:
 # Products are exact here. onnxruntime computes them in float32, which is exact while they need no more than 24 bits.
 
 
-IMAGE = "N C H W"
 FINEST = 1 << 10
 """The greatest denominator of a scale that is specified: a power of two."""
-NONE = "float: ="
-"""An empty tensor: left out."""
 
 
 def scaled(size: Term, scale: Fraction) -> Defined:
@@ -278,9 +242,7 @@ def _is_exact(scales: Sequence[Fraction]) -> None:
 
 
 @specifies(
-    "Upsample",
-    last=6,
-    grid=[at(IMAGE, height_scale=2.0, width_scale=3.0), at(IMAGE, height_scale=1.5, width_scale=1.0), at("N C H")],
+    "Upsample", "N C H W; height_scale=2.0 width_scale=3.0 | N C H W; height_scale=1.5 width_scale=1.0 | N C H", last=6
 )
 def upsample_images(node: Node) -> Output:
     """Images, their height and width scaled."""
@@ -294,25 +256,16 @@ def upsample_images(node: Node) -> Output:
 
 @specifies(
     "Upsample",
+    "N C H W; scales=[1.0, 1.0, 2.0, 2.0] | N C; scales=[1.5, 2.0] | "
+    "N C H W; scales=[1.0, 1.0, 2.5, 3.0] mode=linear | N C; scales=[0.5, 1.0]",
     first=7,
     last=8,
-    grid=[
-        at(IMAGE, scales=[1.0, 1.0, 2.0, 2.0]),
-        at("N C", scales=[1.5, 2.0]),
-        at(IMAGE, scales=[1.0, 1.0, 2.5, 3.0], mode="linear"),
-        at("N C", scales=[0.5, 1.0]),
-    ],
 )
 @specifies(
     "Upsample",
+    "N C H W, float: = 1 1 2 2 | N C, float: = 3/2 2 | N C H W, float: = 1 1 5/2 3; mode=linear | "
+    "N C, float: = 1/2 1 | N C, float: = 2",
     first=9,
-    grid=[
-        at(IMAGE, "float: = 1 1 2 2"),
-        at("N C", "float: = 3/2 2"),
-        at(IMAGE, "float: = 1 1 5/2 3", mode="linear"),
-        at("N C", "float: = 1/2 1"),
-        at("N C", "float: = 2"),
-    ],
 )
 def upsample(node: Node) -> Output:
     """Every axis scaled, none down."""
@@ -329,37 +282,23 @@ def upsample(node: Node) -> Output:
 
 @specifies(
     "Resize",
+    "N C H W, float: = 1 1 2 2 | N C, float: = 1/2 3/4 | N C H W, float: = 1 1 1/2 3; mode=linear | "
+    "N C, float: = 0 1 | N, float: = 2",
     last=10,
-    grid=[
-        at(IMAGE, "float: = 1 1 2 2"),
-        at("N C", "float: = 1/2 3/4"),
-        at(IMAGE, "float: = 1 1 1/2 3", mode="linear"),
-        at("N C", "float: = 0 1"),
-        at("N", "float: = 2"),
-    ],
 )
-@specifies(
+@specifies(  # an empty tensor is left out
     "Resize",
+    "N C H W, -, float: = 1 1 2 2; first=13 | N C H W, float: =, float: = 1 1 2 2 | "
+    "N C, float: =, float: = 1/2 3/4 | N C H W, float: =, float: = 1 1 1/2 3; mode=linear | "
+    "N C H W, float: =, float: = 1 1 5/4 1/4; mode=cubic coordinate_transformation_mode=align_corners | "
+    "N C, float: =, float: = 0 1 | N C, float: =, float: =, = n c | N C H W, float: =, float: =, = 1 3 n 7 | "
+    "N C H, -, -, = n c h; first=13 | N C H, -, -, = n c h; first=13 mode=linear exclude_outside=1 | "
+    "N C H W, -, float: = 2 1/2; first=18 axes=[2, 3] | N C H, -, float: = 3/2; first=18 axes=[-1] | "
+    "N C H, -, -, = n h; first=18 axes=[0, 2] | N C, float: =, float: = | "
+    "1 3 4 6, -, -, = 8 9; first=18 axes=[2, 3] keep_aspect_ratio_policy=not_larger | "
+    "1 3 4 6, -, -, = 8 9; first=18 axes=[2, 3] keep_aspect_ratio_policy=not_smaller | "
+    "8 4, float: =, float: =, = 5 3; first=18 keep_aspect_ratio_policy=not_larger",
     first=11,
-    grid=[
-        at(IMAGE, None, "float: = 1 1 2 2", first=13),
-        at(IMAGE, NONE, "float: = 1 1 2 2"),
-        at("N C", NONE, "float: = 1/2 3/4"),
-        at(IMAGE, NONE, "float: = 1 1 1/2 3", mode="linear"),
-        at(IMAGE, NONE, "float: = 1 1 5/4 1/4", mode="cubic", coordinate_transformation_mode="align_corners"),
-        at("N C", NONE, "float: = 0 1"),
-        at("N C", NONE, NONE, "= n c"),
-        at(IMAGE, NONE, NONE, "= 1 3 n 7"),
-        at("N C H", None, None, "= n c h", first=13),
-        at("N C H", None, None, "= n c h", first=13, mode="linear", exclude_outside=1),
-        at(IMAGE, None, "float: = 2 1/2", first=18, axes=[2, 3]),
-        at("N C H", None, "float: = 3/2", first=18, axes=[-1]),
-        at("N C H", None, None, "= n h", first=18, axes=[0, 2]),
-        at("N C", NONE, NONE),
-        at("1 3 4 6", None, None, "= 8 9", first=18, axes=[2, 3], keep_aspect_ratio_policy="not_larger"),
-        at("1 3 4 6", None, None, "= 8 9", first=18, axes=[2, 3], keep_aspect_ratio_policy="not_smaller"),
-        at("8 4", NONE, NONE, "= 5 3", first=18, keep_aspect_ratio_policy="not_larger"),
-    ],
 )
 def resize(node: Node) -> Output:
     """Every axis, or those of `axes`, scaled or at a given size; an axis is empty before and after, or never."""

@@ -7,33 +7,19 @@ from collections.abc import Sequence
 from absint.research.specification.formulas import FALSE, Formula, Term, both, either, equal, product, term
 from absint.research.specification.layout import number
 from absint.research.specification.node import Node, Output, tensor
-from absint.research.specification.specs import at, specifies
+from absint.research.specification.specs import instances, specifies
 
 
 @specifies(
     "Gather",
-    grid=[
-        at("N C H", "int64=0: I", axis=1),
-        at("N C", "int64=0: I J"),
-        at("N C", "int64=0:", axis=1),
-        at("N", "int64=0: I"),
-        at("N C", "int64=0: I", axis=2),
-        at("N C", "= 3"),
-        at("N C", ". i", axis=1),
-    ],
+    "N C H, int64=0: I; axis=1 | N C, int64=0: I J | N C, int64=0:; axis=1 | N, int64=0: I | "
+    "N C, int64=0: I; axis=2 | N C, = 3 | N C, . i; axis=1",
 )
 @specifies(
     "Gather",
+    "N C, int64=0: I; axis=-1 | N C H, int64=0: I; axis=1 | N C, = 3 | N C, = -2 1; axis=1 | N C, = i j | "
+    "N C, . i-2; axis=1 | N C, . -1",
     first=11,
-    grid=[
-        at("N C", "int64=0: I", axis=-1),
-        at("N C H", "int64=0: I", axis=1),
-        at("N C", "= 3"),
-        at("N C", "= -2 1", axis=1),
-        at("N C", "= i j"),
-        at("N C", ". i-2", axis=1),
-        at("N C", ". -1"),
-    ],
 )
 def gather(node: Node) -> Output:
     """The axis becomes the shape of the indices."""
@@ -56,10 +42,7 @@ def _requires_places(node: Node, size: Term, indices: Sequence[Term]) -> None:
 
 @specifies(
     "GatherElements",
-    grid=[
-        *[at("N C", "int64=0: I J", axis=1), at("N", "int64=0: I"), at("N C H", "int64=0: I J K", axis=-1)],
-        *[at("N C", "1x2= 2 -3", axis=1), at("N", "= 2 i-3")],
-    ],
+    "N C, int64=0: I J; axis=1 | N, int64=0: I | N C H, int64=0: I J K; axis=-1 | N C, 1x2= 2 -3; axis=1 | N, = 2 i-3",
 )
 def gather_elements(node: Node) -> Output:
     """The shape of the indices, which reach no further than the data along the other axes."""
@@ -76,19 +59,11 @@ def gather_elements(node: Node) -> Output:
 
 @specifies(
     "GatherND",
-    grid=[
-        at("N C H", "int64=0: I 2"),
-        at("N C", "int64=0: I J 1"),
-        at("N C", "int64=0: 2"),
-        at("N C", "int64=0: I 3"),
-        at("N C", "int64=0:"),
-        *[at("N C", "1x1= 1"), at("N C", "2x2= 1 -3 0 2"), at("N", "1x1= i-2")],
-    ],
+    "N C H, int64=0: I 2 | N C, int64=0: I J 1 | N C, int64=0: 2 | N C, int64=0: I 3 | N C, int64=0: | "
+    "N C, 1x1= 1 | N C, 2x2= 1 -3 0 2 | N, 1x1= i-2",
 )
 @specifies(
-    "GatherND",
-    first=12,
-    grid=[at("B N C", "int64=0: D I 1", batch_dims=1), *[at("B N C", f"int64=0: D {k}", batch_dims=1) for k in (2, 3)]],
+    "GatherND", instances("B N C, int64=0: D I 1 | B N C, int64=0: D 2 | B N C, int64=0: D 3", batch_dims=1), first=12
 )
 def gather_nd(node: Node) -> Output:
     """Each last row of the indices is a place in the data, after the batch axes; what it points at stays."""
@@ -110,13 +85,9 @@ def gather_nd(node: Node) -> Output:
     return tensor([*indices.dims[:-1], *data.dims[batch + depth :]])
 
 
-@specifies("Scatter", last=10, grid=[at("N C", "int64=0: I J", "I J", axis=1)])
+@specifies("Scatter", "N C, int64=0: I J, I J; axis=1", last=10)
 @specifies(
-    "ScatterElements",
-    grid=[
-        *[at("N C", "int64=0: I J", "K L", axis=1), at("N", "int64=0: I", "J")],
-        *[at("N C", "1x2= 2 -3", "1 2", axis=1), at("N", "= 2 i-3", "2")],
-    ],
+    "ScatterElements", "N C, int64=0: I J, K L; axis=1 | N, int64=0: I, J | N C, 1x2= 2 -3, 1 2; axis=1 | N, = 2 i-3, 2"
 )
 def scatter_elements(node: Node) -> Output:
     """The shape of the data; the updates have that of the indices."""
@@ -134,10 +105,8 @@ def scatter_elements(node: Node) -> Output:
 
 @specifies(
     "ScatterND",
-    grid=[
-        *[at("N C", "int64=0: I 1", "J D"), at("N C", "int64=0: I 2", "J"), at("N", "int64=0: 1", "")],
-        *[at("N C", "1x1= 1", "1 D"), at("N C", "2x2= 1 -3 0 2", "2"), at("N", "1x1= i-2", "1")],
-    ],
+    "N C, int64=0: I 1, J D | N C, int64=0: I 2, J | N, int64=0: 1, [] | N C, 1x1= 1, 1 D | "
+    "N C, 2x2= 1 -3 0 2, 2 | N, 1x1= i-2, 1",
 )
 def scatter_nd(node: Node) -> Output:
     """The shape of the data; the updates are what the rows of the indices point at."""
@@ -154,15 +123,12 @@ def scatter_nd(node: Node) -> Output:
     return tensor(data.dims)
 
 
-@specifies("TopK", last=9, grid=[at("N C", outputs=2, k=3, axis=1)], first=1)
+@specifies("TopK", "N C; outputs=2 k=3 axis=1", last=9, first=1)
 @specifies(
     "TopK",
+    "N C, = 3 4; outputs=2 | N C, = 3; outputs=2 axis=1 | N C, = k; outputs=2 | N, = k; outputs=2 axis=0 | "
+    "N C, = k-1; outputs=2 | N C, . 3; outputs=2 | N C, 1x1= 3; outputs=2",
     first=10,
-    grid=[
-        at("N C", "= 3 4", outputs=2),
-        *[at("N C", "= 3", outputs=2, axis=1), at("N C", "= k", outputs=2), at("N", "= k", outputs=2, axis=0)],
-        *[at("N C", "= k-1", outputs=2), at("N C", ". 3", outputs=2), at("N C", "1x1= 3", outputs=2)],
-    ],
 )
 def top_k(node: Node) -> list[Output]:
     """k elements along the axis, and their places."""
@@ -179,13 +145,8 @@ def top_k(node: Node) -> list[Output]:
 
 @specifies(
     "OneHot",
-    grid=[
-        at("int64: N C", ". d", "2"),
-        at("int64: N", ". d", "2", axis=0),
-        at("int64: N", "= d", "2"),
-        at("int64: N C", ". 4", "2", axis=1),
-        *[at("int64: N C", ". d-1", "2"), at("int64: N", "1x1= 3", "2")],
-    ],
+    "int64: N C, . d, 2 | int64: N, . d, 2; axis=0 | int64: N, = d, 2 | int64: N C, . 4, 2; axis=1 | "
+    "int64: N C, . d-1, 2 | int64: N, 1x1= 3, 2",
 )
 def one_hot(node: Node) -> Output:
     """A new axis of the given depth."""
@@ -196,8 +157,8 @@ def one_hot(node: Node) -> Output:
     return tensor([*indices.dims[:axis], depth, *indices.dims[axis:]])
 
 
-@specifies("CumSum", grid=[at("N C", ". 0"), at("N C", "= -1"), at("N", ". 0"), at("N C", ". 2")])
-@specifies("CumProd", grid=[at("N C", ". 0"), at("N C", ". -1"), at("N C", ". 2")])
+@specifies("CumSum", "N C, . 0 | N C, = -1 | N, . 0 | N C, . 2")
+@specifies("CumProd", "N C, . 0 | N C, . -1 | N C, . 2")
 def cumulative(node: Node) -> Output:
     """The shape of x."""
     x = node.input(0)
@@ -208,7 +169,7 @@ def cumulative(node: Node) -> Output:
     return tensor(x.dims)
 
 
-@specifies("ReverseSequence", grid=[at("N C H", "int64=0: B"), at("N C", "int64=0: B", batch_axis=0, time_axis=1)])
+@specifies("ReverseSequence", "N C H, int64=0: B | N C, int64=0: B; batch_axis=0 time_axis=1")
 def reverse_sequence(node: Node) -> Output:
     """The shape of the input; a length for each batch."""
     x = node.input(0)
@@ -224,16 +185,8 @@ def reverse_sequence(node: Node) -> Output:
 
 @specifies(
     "TensorScatter",
-    grid=[
-        at("B M D", "B L D", mode="other"),
-        *[at("B M D", "C L E"), at("B H M D", "C K L E", axis=-2), at("B M D", "B L D", "int64=0: C", axis=1)],
-        *[
-            at("B M", "C L", axis=-2),
-            at("B M", "C L", axis=-1),
-            at("B M D", "B L"),
-            at("B M D", "B L D", "int64=0: C E"),
-        ],
-    ],
+    "B M D, B L D; mode=other | B M D, C L E | B H M D, C K L E; axis=-2 | B M D, B L D, int64=0: C; axis=1 | "
+    "B M, C L; axis=-2 | B M, C L; axis=-1 | B M D, B L | B M D, B L D, int64=0: C E",
 )
 def tensor_scatter(node: Node) -> Output:
     """The shape of the cache, into which the update is written along the axis."""

@@ -25,7 +25,7 @@ from absint.research.specification.formulas import (
     total,
 )
 from absint.research.specification.node import Input, Node, Output, tensor
-from absint.research.specification.specs import at, specifies
+from absint.research.specification.specs import instances, specifies
 
 
 def number(value: Term) -> int | None:
@@ -40,8 +40,8 @@ def numbers(values: tuple[Term, ...] | None) -> list[int]:
     return [n for n in found if n is not None]
 
 
-@specifies("Flatten", grid=[at("N C H W"), at("N C H", axis=0), at("N C H", axis=3), at("N C", axis=2), at("N")])
-@specifies("Flatten", first=11, grid=[at("N C H W", axis=-1), at("N C", axis=-2), at("N C", axis=-3), at("", axis=0)])
+@specifies("Flatten", "N C H W | N C H; axis=0 | N C H; axis=3 | N C; axis=2 | N")
+@specifies("Flatten", "N C H W; axis=-1 | N C; axis=-2 | N C; axis=-3 | []; axis=0", first=11)
 def flatten(node: Node) -> Output:
     """A matrix: the sizes before the axis, and those from it on."""
     x, axis = node.input(0), node.integer("axis", 1)
@@ -52,15 +52,15 @@ def flatten(node: Node) -> Output:
 SQUEEZED = ["N 1 H 1", "1 C 1", "N C H"]
 
 
-@specifies("Squeeze", last=12, grid=[at(x, axes=a) for x in SQUEEZED for a in ([0], [1], [0, 2])])
-@specifies("Squeeze", first=11, last=12, grid=[at(x, axes=[-1]) for x in SQUEEZED])
+@specifies("Squeeze", [f"{x}; axes={a}" for x in SQUEEZED for a in ([0], [1], [0, 2])], last=12)
+@specifies("Squeeze", [f"{x}; axes=[-1]" for x in SQUEEZED], first=11, last=12)
 @specifies(
     "Squeeze",
-    first=13,
-    grid=[
-        *[at("1 3 1"), at("1 C", ". 0"), at("1 C", "1x1= 0")],
-        *[at(x, f"= {a}") for x in SQUEEZED for a in ("0", "1", "0 2", "-1", "3", "a", "a-3")],
+    [
+        "1 3 1 | 1 C, . 0 | 1 C, 1x1= 0",
+        *[f"{x}, = {a}" for x in SQUEEZED for a in ("0", "1", "0 2", "-1", "3", "a", "a-3")],
     ],
+    first=13,
 )
 def squeeze(node: Node) -> Output:
     """Without the given axes, which must have size 1; without any given, all of size 1 go."""
@@ -102,15 +102,13 @@ def _axes(node: Node) -> list[int] | None:
     return node.integers("axes")
 
 
-@specifies("Unsqueeze", last=12, grid=[at("N C", axes=a) for a in ([0], [2], [0, 3], [1, 2])])
-@specifies("Unsqueeze", first=11, last=12, grid=[at("N C", axes=a) for a in ([-1], [0, -1], [3])])
+@specifies("Unsqueeze", "N C; axes=[0] | N C; axes=[2] | N C; axes=[0, 3] | N C; axes=[1, 2]", last=12)
+@specifies("Unsqueeze", "N C; axes=[-1] | N C; axes=[0, -1] | N C; axes=[3]", first=11, last=12)
 @specifies(
     "Unsqueeze",
+    "N C, = 0 | N C, = 2 | N C, = 0 3 | N C, = -1 | N C, = 0 -1 | N C, = 3 | N C, = 1 1 | N C, = 3 0 | N C, = a-3 | "
+    "N C, . a | N C, 1x1= 0",
     first=13,
-    grid=[
-        *[at("N C", f"= {a}") for a in ("0", "2", "0 3", "-1", "0 -1", "3", "1 1", "3 0", "a-3")],
-        *[at("N C", ". a"), at("N C", "1x1= 0")],
-    ],
 )
 def unsqueeze(node: Node) -> Output:
     """With axes of size 1 at the given places of the output."""
@@ -125,9 +123,7 @@ def unsqueeze(node: Node) -> Output:
     return tensor([1 if axis in chosen else next(rest) for axis in range(rank)])
 
 
-@specifies(
-    "Transpose", grid=[at("N C H"), at("N C H", perm=[1, 2, 0]), at("N", perm=[0]), at(""), at("N C", perm=[1, 1])]
-)
+@specifies("Transpose", "N C H | N C H; perm=[1, 2, 0] | N; perm=[0] | [] | N C; perm=[1, 1]")
 def transpose(node: Node) -> Output:
     """Axes permuted, by default reversed."""
     x = node.input(0)
@@ -136,13 +132,7 @@ def transpose(node: Node) -> Output:
     return tensor([x.dims[axis] for axis in order])
 
 
-@specifies(
-    "Expand",
-    grid=[
-        *[at("N C", "= n c"), at("N C", "= c"), at("C", "= n c"), at("1 C", "= 4 1"), at("N", "=")],
-        *[at("N C", "= n-1 c"), at("N C", "= n-2 c d-1")],
-    ],
-)
+@specifies("Expand", "N C, = n c | N C, = c | C, = n c | 1 C, = 4 1 | N, = | N C, = n-1 c | N C, = n-2 c d-1")
 def expand(node: Node) -> Output:
     """Broadcast to the given sizes, of which 1 keeps the size."""
     target = node.elements(1) or ()
@@ -153,17 +143,8 @@ def expand(node: Node) -> Output:
 
 @specifies(
     "Tile",
+    "N C, = n c | N C, = 2 3 | N, = 0 | N C, = n+1 2 | N C, = 2 | [], = | N C, = n-1 2 | N, . 2 | N C, 1x2= 2 3",
     first=6,
-    grid=[
-        at("N C", "= n c"),
-        at("N C", "= 2 3"),
-        at("N", "= 0"),
-        at("N C", "= n+1 2"),
-        at("N C", "= 2"),
-        at("", "="),
-        at("N C", "= n-1 2"),
-        *[at("N", ". 2"), at("N C", "1x2= 2 3")],
-    ],
 )
 def tile(node: Node) -> Output:
     """Each size times its number of repeats."""
@@ -174,19 +155,14 @@ def tile(node: Node) -> Output:
     return tensor([size * count for size, count in zip(x.dims, repeats, strict=True)])
 
 
-JOINED = [
-    at("N C", "M D", axis=0),
-    at("0 C", "M D", axis=1),
-    at("N C", "M+1 D+1", axis=1),
-    at("N C", "M D", "L E", axis=1),
-    at("N", "M", axis=0),
-    at("N C H", "M D G", axis=2),
-    *[at(*ranks, axis=1) for ranks in (("N C", "M D G"), ("N C H", "M D"), ("N C", "M D G", "L E"))],
-]
+JOINED = (
+    "N C, M D; axis=0 | 0 C, M D; axis=1 | N C, M+1 D+1; axis=1 | N C, M D, L E; axis=1 | N, M; axis=0 | "
+    "N C H, M D G; axis=2 | N C, M D G; axis=1 | N C H, M D; axis=1 | N C, M D G, L E; axis=1"
+)
 
 
-@specifies("Concat", grid=[*JOINED, at("N C", "M D", axis=2)])
-@specifies("Concat", first=11, grid=[*JOINED, at("N C", "M D", axis=-1), at("N C", "M D", axis=-3)])
+@specifies("Concat", f"{JOINED} | N C, M D; axis=2")
+@specifies("Concat", f"{JOINED} | N C, M D; axis=-1 | N C, M D; axis=-3", first=11)
 def concat(node: Node) -> Output:
     """The sum along the axis; all other sizes agree."""
     return joined(node, node.given())
@@ -219,24 +195,14 @@ def joined(node: Node, inputs: list[Input]) -> Output:
     return tensor(sizes)
 
 
-@specifies("Split", first=2, last=12, grid=[at("N C", outputs=2, axis=1), at("N C", outputs=2, split=[3, 4])])
+@specifies("Split", "N C; outputs=2 axis=1 | N C; outputs=2 split=[3, 4]", first=2, last=12)
+@specifies("Split", "N C; outputs=3 axis=1 | N C, = 3 4; outputs=2 | N, = a b; outputs=2", first=13, last=17)
 @specifies(
     "Split",
-    first=13,
-    last=17,
-    grid=[at("N C", outputs=3, axis=1), at("N C", "= 3 4", outputs=2), at("N", "= a b", outputs=2)],
-)
-@specifies(
-    "Split",
+    "N C; outputs=3 axis=1 num_outputs=3 | N C, = 3 4; outputs=2 | N C, = n-1 2; outputs=2 | "
+    "N C+2; outputs=4 axis=1 num_outputs=4 | N C; outputs=2 axis=-1 num_outputs=2 | N C, = 3 4 1; outputs=2 | "
+    "N C, 1x2= 3 4; outputs=2",
     first=18,
-    grid=[
-        at("N C", outputs=3, axis=1, num_outputs=3),
-        at("N C", "= 3 4", outputs=2),
-        at("N C", "= n-1 2", outputs=2),
-        at("N C+2", outputs=4, axis=1, num_outputs=4),
-        at("N C", outputs=2, axis=-1, num_outputs=2),
-        *[at("N C", "= 3 4 1", outputs=2), at("N C", "1x2= 3 4", outputs=2)],
-    ],
 )
 def split(node: Node) -> list[Output]:
     """Parts along the axis: of the given sizes, or equal ones, of which since opset 18 the last may be smaller."""
@@ -269,10 +235,12 @@ def split(node: Node) -> list[Output]:
     return [tensor([*x.dims[:axis], part, *x.dims[axis + 1 :]]) for part in parts]
 
 
-BLOCKS = [*[at("N C H W", blocksize=size) for size in (2, 3, 0, -1)], at("N C H", blocksize=2)]
+BLOCKS = (
+    "N C H W; blocksize=2 | N C H W; blocksize=3 | N C H W; blocksize=0 | N C H W; blocksize=-1 | N C H; blocksize=2"
+)
 
 
-@specifies("DepthToSpace", grid=BLOCKS)
+@specifies("DepthToSpace", BLOCKS)
 def depth_to_space(node: Node) -> Output:
     """Channels into blocks of the image."""
     block = node.integer("blocksize")
@@ -287,7 +255,7 @@ def _share(size: Term, count: int) -> Defined:
     return Defined(lambda q: equal(q * count, size))
 
 
-@specifies("SpaceToDepth", grid=BLOCKS)
+@specifies("SpaceToDepth", BLOCKS)
 def space_to_depth(node: Node) -> Output:
     """Blocks of the image into channels."""
     block = node.integer("blocksize")
@@ -299,31 +267,25 @@ def space_to_depth(node: Node) -> Output:
     return tensor([batch, channels * block * block, *[_share(size, block) for size in image]])
 
 
-PADS = ["0 1 2 3", "-1 0 0 -2", "1 -1 1 0"]
-
-
-@specifies("Pad", first=2, last=10, grid=[at("N C", pads=[int(n) for n in pads.split()]) for pads in PADS])
-@specifies("Pad", first=11, grid=[at("N C", f"= {pads}") for pads in (*PADS, "a b c d", "1 2")])
+@specifies("Pad", "N C; pads=[0, 1, 2, 3] | N C; pads=[-1, 0, 0, -2] | N C; pads=[1, -1, 1, 0]", first=2, last=10)
+@specifies("Pad", "N C, = 0 1 2 3 | N C, = -1 0 0 -2 | N C, = 1 -1 1 0 | N C, = a b c d | N C, = 1 2", first=11)
 @specifies(
     "Pad",
+    "N C H, = 1 2, -, = 1 | N C H, = 1 2 3 -1, -, = -1 0 | N, = 1 2 | N C, = 0 1, -, . 1 | "
+    "N C, = 0 1, -, 1x1= 1 | N C, 1x4= 0 1 a 0 | N C, 4x1= 0 1 2 0 | [], =",
     first=18,
-    grid=[
-        *[at("N C H", "= 1 2", None, "= 1"), at("N C H", "= 1 2 3 -1", None, "= -1 0"), at("N", "= 1 2")],
-        *[at("N C", "= 0 1", None, ". 1"), at("N C", "= 0 1", None, "1x1= 1")],
-        *[at("N C", "1x4= 0 1 a 0"), at("N C", "4x1= 0 1 2 0"), at("", "=")],
-    ],
 )
 @specifies(
     "Pad",
-    first=11,
-    grid=[
-        at("N C", f"= {pads}", mode=mode)
+    [
+        f"N C, = {pads}; mode={mode}"
         for mode in ("reflect", "edge")
         for pads in ("0 1 0 2", "1 -1 0 -2", "0 -1 1 2", "0 0 -2 0", "a 0 1 b")
     ],
+    first=11,
 )
-@specifies("Pad", first=19, grid=[at("N C", f"= {pads}", mode="wrap") for pads in ("0 1 0 2", "0 -1 0 1", "a 0 1 b")])
-@specifies("Pad", first=2, last=10, grid=[at("N C", pads=[0, 1, 0, 2], mode=mode) for mode in ("reflect", "edge")])
+@specifies("Pad", instances("N C, = 0 1 0 2 | N C, = 0 -1 0 1 | N C, = a 0 1 b", mode="wrap"), first=19)
+@specifies("Pad", "N C; pads=[0, 1, 0, 2] mode=reflect | N C; pads=[0, 1, 0, 2] mode=edge", first=2, last=10)
 def pad(node: Node) -> Output:
     """With a border: negative pads crop. Only constants need no elements to make one of."""
     x = node.input(0)

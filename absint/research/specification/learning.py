@@ -8,9 +8,7 @@ from typing import Final
 
 from absint.research.specification.formulas import FALSE, TRUE, Term, equal, product, term
 from absint.research.specification.node import Attribute, Held, Node, Output, tensor
-from absint.research.specification.specs import at, specifies
-
-ML: Final = "ai.onnx.ml"
+from absint.research.specification.specs import instances, learned
 
 
 def _count(node: Node, *names: str) -> int:
@@ -45,26 +43,16 @@ def _rows(node: Node) -> Term:
     return dims[0] if len(dims) == 2 else term(1)
 
 
-@specifies(
+@learned(
     "Scaler",
-    domain=ML,
-    grid=[
-        at("N F", scale=[2.0], offset=[1.0]),
-        at("N F", scale=[1.0, 2.0, 3.0], offset=[0.0, 1.0, 2.0]),
-        at("F", scale=[1.0, 2.0], offset=[0.0, 1.0]),
-        at("N F H", scale=[1.0, 2.0], offset=[0.0, 1.0]),
-        at("N F", scale=[1.0, 2.0], offset=[0.0]),
-    ],
+    "N F; scale=[2.0] offset=[1.0] | N F; scale=[1.0, 2.0, 3.0] offset=[0.0, 1.0, 2.0] | "
+    "F; scale=[1.0, 2.0] offset=[0.0, 1.0] | N F H; scale=[1.0, 2.0] offset=[0.0, 1.0] | "
+    "N F; scale=[1.0, 2.0] offset=[0.0]",
 )
-@specifies(
+@learned(
     "Imputer",
-    domain=ML,
-    grid=[
-        at("N F", imputed_value_floats=[2.0]),
-        at("N F", imputed_value_floats=[1.0, 2.0, 3.0]),
-        at("F", imputed_value_floats=[1.0, 2.0]),
-        at("int64: N F", imputed_value_int64s=[1, 2], replaced_value_int64=1),
-    ],
+    "N F; imputed_value_floats=[2.0] | N F; imputed_value_floats=[1.0, 2.0, 3.0] | "
+    "F; imputed_value_floats=[1.0, 2.0] | int64: N F; imputed_value_int64s=[1, 2] replaced_value_int64=1",
 )
 def by_feature(node: Node) -> Output:
     """Each feature with a number of its own, or all with one."""
@@ -83,37 +71,30 @@ def by_feature(node: Node) -> Output:
     return tensor(node.input(0).dims)
 
 
-@specifies("Normalizer", domain=ML, grid=[at("N F"), at("N F", norm="L1"), at("F", norm="L2"), at("N F H")])
+@learned("Normalizer", "N F | N F; norm=L1 | F; norm=L2 | N F H")
 def normalizer(node: Node) -> Output:
     """The shape of a table or a row."""
     _rows(node)
     return tensor(node.input(0).dims)
 
 
-@specifies(
+@learned(
     "CategoryMapper",
-    domain=ML,
-    grid=[
-        at("string: N F", cats_strings=["a", "b"], cats_int64s=[1, 2], default_int64=0),
-        at("int64: N", cats_strings=["a", "b"], cats_int64s=[1, 2], default_string="-"),
-        at("int64:", cats_strings=["a"], cats_int64s=[1], default_string="-"),
-    ],
+    "string: N F; cats_strings=['a', 'b'] cats_int64s=[1, 2] default_int64=0 | "
+    "int64: N; cats_strings=['a', 'b'] cats_int64s=[1, 2] default_string=- | "
+    "int64:; cats_strings=['a'] cats_int64s=[1] default_string=-",
 )
-@specifies("Binarizer", domain=ML, grid=[at("N F", threshold=0.5), at("N F H"), at("")])
+@learned("Binarizer", "N F; threshold=0.5 | N F H | []")
 def element_wise(node: Node) -> Output:
     """The shape of the input."""
     return tensor(node.input(0).dims)
 
 
-@specifies(
+@learned(
     "LabelEncoder",
-    domain=ML,
+    "int64: N F; keys_int64s=[1, 2] values_floats=[1.0, 2.0] | "
+    "int64: N F H; keys_int64s=[1, 2] values_int64s=[3, 4] | float:; keys_floats=[1.0] values_int64s=[3]",
     first=2,
-    grid=[
-        at("int64: N F", keys_int64s=[1, 2], values_floats=[1.0, 2.0]),
-        at("int64: N F H", keys_int64s=[1, 2], values_int64s=[3, 4]),
-        at("float:", keys_floats=[1.0], values_int64s=[3]),
-    ],
 )
 def label_encoder(node: Node) -> Output:
     """The shape of the input, each element replaced by the value of its key."""
@@ -123,28 +104,21 @@ def label_encoder(node: Node) -> Output:
     return tensor(node.input(0).dims)
 
 
-@specifies(
+@learned(
     "OneHotEncoder",
-    domain=ML,
-    grid=[
-        *[at("int64: N F", cats_int64s=[1, 2, 3]), at("int64: N", cats_int64s=[1]), at("N F", cats_int64s=[1, 2])],
-        at("int64: N", cats_int64s=[1], cats_strings=["a"]),
-    ],
+    "int64: N F; cats_int64s=[1, 2, 3] | int64: N; cats_int64s=[1] | N F; cats_int64s=[1, 2] | "
+    "int64: N; cats_int64s=[1] cats_strings=['a']",
 )
 def one_hot(node: Node) -> Output:
     """A last axis with a column for each category."""
     return tensor([*node.input(0).dims, _count(node, _only(node, "cats_int64s", "cats_strings"))])
 
 
-@specifies(
+@learned(
     "LinearRegressor",
-    domain=ML,
-    grid=[
-        at("N F", coefficients=[1.0, 2.0, 3.0]),
-        at("N F", coefficients=[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], intercepts=[1.0, 2.0], targets=2),
-        at("F", coefficients=[1.0, 2.0, 3.0, 4.0], targets=2),
-        at("N F G", coefficients=[1.0, 2.0, 3.0]),
-    ],
+    "N F; coefficients=[1.0, 2.0, 3.0] | "
+    "N F; coefficients=[1.0, 2.0, 3.0, 4.0, 5.0, 6.0] intercepts=[1.0, 2.0] targets=2 | "
+    "F; coefficients=[1.0, 2.0, 3.0, 4.0] targets=2 | N F G; coefficients=[1.0, 2.0, 3.0]",
 )
 def linear(node: Node) -> Output:
     """A column for each target."""
@@ -154,11 +128,7 @@ def linear(node: Node) -> Output:
     return tensor([rows, targets])
 
 
-@specifies(
-    "ArrayFeatureExtractor",
-    domain=ML,
-    grid=[at("N F", "int64=0: K"), at("F", "int64=0: K"), at("N M F", "int64=0: K"), at("N F", "int64=0: 1 K")],
-)
+@learned("ArrayFeatureExtractor", "N F, int64=0: K | F, int64=0: K | N M F, int64=0: K | N F, int64=0: 1 K")
 def columns(node: Node) -> Output:
     """The columns of the last axis that are named."""
     dims, chosen = node.input(0).dims, node.input(1).dims
@@ -168,16 +138,10 @@ def columns(node: Node) -> Output:
     return tensor([*(dims[:-1] or (1,)), count])
 
 
-@specifies(
+@learned(
     "FeatureVectorizer",
-    domain=ML,
-    grid=[
-        at("N F", inputdimensions=[3]),
-        at("N F", "M G", inputdimensions=[2, 3]),
-        at("F", "G", inputdimensions=[2, 1]),
-        at("N 2", "G", inputdimensions=[2, 1]),
-        at("N F", "M G", "L H", inputdimensions=[2, 0, 1]),
-    ],
+    "N F; inputdimensions=[3] | N F, M G; inputdimensions=[2, 3] | F, G; inputdimensions=[2, 1] | "
+    "N 2, G; inputdimensions=[2, 1] | N F, M G, L H; inputdimensions=[2, 0, 1]",
 )
 def side_by_side(node: Node) -> Output:
     """The features of all inputs in one row, as many of each as the attribute says; a vector is one row."""
@@ -198,16 +162,14 @@ def side_by_side(node: Node) -> Output:
 CLASSES: Final[dict[str, Attribute]] = {"classlabels_ints": [1, 2, 3], "intercepts": [0.0, 1.0, 2.0]}
 
 
-@specifies(
+@learned(
     "LinearClassifier",
-    domain=ML,
-    grid=[
-        at("N F", outputs=2)._replace(attributes={"coefficients": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], **CLASSES}),
-        at("F", outputs=2)._replace(attributes={"coefficients": [1.0, 2.0, 3.0], **CLASSES}),
-        *[
-            at(x, outputs=2, coefficients=[1.0, 2.0], classlabels_ints=[0, 1], intercepts=[1.0])
-            for x in ("N F", "N F G")
-        ],
+    [
+        *instances("N F; outputs=2 coefficients=[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]", **CLASSES),
+        *instances("F; outputs=2 coefficients=[1.0, 2.0, 3.0]", **CLASSES),
+        *instances(
+            "N F; outputs=2 | N F G; outputs=2", coefficients=[1.0, 2.0], classlabels_ints=[0, 1], intercepts=[1.0]
+        ),
     ],
 )
 def linear_classes(node: Node) -> list[Output]:
@@ -231,9 +193,7 @@ SUPPORT: Final[dict[str, Attribute]] = {
 }
 
 
-@specifies(
-    "SVMRegressor", domain=ML, grid=[at("N F")._replace(attributes=SUPPORT), at("F")._replace(attributes=SUPPORT)]
-)
+@learned("SVMRegressor", instances("N F | F", **SUPPORT))
 def support_vectors(node: Node) -> Output:
     """A number for each row, which has a feature for each of a support vector."""
     features = _count(node, "support_vectors") // node.integer("n_supports")
@@ -271,12 +231,11 @@ def _pairs(classes: int) -> Attribute:
     return [1.0] * max(classes * (classes - 1) // 2, 1)
 
 
-@specifies(
+@learned(
     "SVMClassifier",
-    domain=ML,
-    grid=[
+    [
         *[
-            at("N F", outputs=2)._replace(attributes=attributes)
+            found
             for attributes in (
                 *[votes(classes) for classes in (1, 2, 3, 4)],
                 *[votes(classes, prob_a=_pairs(classes), prob_b=_pairs(classes)) for classes in (1, 2, 4)],
@@ -284,9 +243,9 @@ def _pairs(classes: int) -> Attribute:
                 _separating(4, vectors_per_class=[0, 0, 0, 0]),
                 _separating(3, prob_a=[1.0] * 3, prob_b=[1.0] * 3),
             )
+            for found in instances("N F; outputs=2", **attributes)
         ],
-        at("F", outputs=2)._replace(attributes=votes(2)),
-        at("N F H", outputs=2)._replace(attributes=votes(2)),
+        *instances("F; outputs=2 | N F H; outputs=2", **votes(2)),
     ],
 )
 def support_classes(node: Node) -> list[Output]:
@@ -329,20 +288,16 @@ def _leaves(kind: str, ids: Sequence[int]) -> dict[str, Attribute]:
     return {f"{kind}_treeids": [0, 0], f"{kind}_nodeids": [1, 2], f"{kind}_ids": ids, f"{kind}_weights": [1.0, 2.0]}
 
 
-@specifies(
+@learned(
     "TreeEnsembleRegressor",
-    domain=ML,
-    grid=[
-        at("N F", n_targets=1)._replace(attributes={"n_targets": 1, **TREE, **_leaves("target", [0, 0])}),
-        at("N F")._replace(attributes={"n_targets": 2, **TREE, **_leaves("target", [0, 1])}),
+    [
+        *instances("N F; n_targets=1", **TREE, **_leaves("target", [0, 0])),
+        *instances("N F; n_targets=2", **TREE, **_leaves("target", [0, 1])),
     ],
 )
-@specifies(
+@learned(
     "TreeEnsembleClassifier",
-    domain=ML,
-    grid=[
-        at("N F", outputs=2)._replace(attributes={"classlabels_int64s": [0, 1, 2], **TREE, **_leaves("class", [0, 2])})
-    ],
+    instances("N F; outputs=2 classlabels_int64s=[0, 1, 2]", **TREE, **_leaves("class", [0, 2])),
 )
 def trees(node: Node) -> list[Output]:
     """A number for each row and target; or a label for each row, and a score for each class."""
@@ -363,28 +318,24 @@ LENGTHS: Final = {
 """Lists that have as many entries as another."""
 
 
-@specifies(
+@learned(
     "TreeEnsemble",
-    domain=ML,
-    first=5,
-    grid=[
-        at(dims)._replace(
-            attributes={
-                "n_targets": targets,
-                "tree_roots": [0],
-                "nodes_featureids": [feature],
-                "nodes_splits": Held("float", (1,), (0.5,)),
-                "nodes_modes": Held("uint8", (1,), (0,)),
-                "nodes_truenodeids": [0],
-                "nodes_falsenodeids": [1],
-                "nodes_trueleafs": [1],
-                "nodes_falseleafs": [1],
-                "leaf_targetids": [0, targets - 1],
-                "leaf_weights": Held("float", (2,), (1.0, 2.0)),
-            }
-        )
+    [
+        found
         for dims, targets, feature in (("N F", 1, 0), ("N F", 3, 1), ("F", 2, 0))
+        for found in instances(
+            f"{dims}; n_targets={targets} tree_roots=[0] nodes_featureids=[{feature}]",
+            nodes_splits=Held("float", (1,), (0.5,)),
+            nodes_modes=Held("uint8", (1,), (0,)),
+            nodes_truenodeids=[0],
+            nodes_falsenodeids=[1],
+            nodes_trueleafs=[1],
+            nodes_falseleafs=[1],
+            leaf_targetids=[0, targets - 1],
+            leaf_weights=Held("float", (2,), (1.0, 2.0)),
+        )
     ],
+    first=5,
 )
 def leaves(node: Node) -> Output:
     """A number for each row and target."""

@@ -2,34 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from absint.research.specification.formulas import both, either, equal, total
 from absint.research.specification.layout import number
 from absint.research.specification.node import Input, Node, Output, tensor
 from absint.research.specification.products import fits_into, product_of
-from absint.research.specification.specs import Instance, at, specifies
+from absint.research.specification.specs import learned, specifies, typed
+
+_TWO: Final = (
+    "N C, M D | [], [] | N C H, D E; broadcast=1 | N C H W, D E; broadcast=1 axis=1 | N C H, D; broadcast=1 axis=0 | "
+    "N C, []; broadcast=1 | N C, 1 1; broadcast=1 | N C, D E; broadcast=1 | N, D E"
+)
 
 
-def _two(dtype: str) -> list[Instance]:
-    def pair(a: str, b: str, **attributes: int) -> Instance:
-        return at(f"{dtype}: {a}", f"{dtype}: {b}", **attributes)
-
-    return [
-        pair("N C", "M D"),
-        pair("", ""),
-        pair("N C H", "D E", broadcast=1),
-        pair("N C H W", "D E", broadcast=1, axis=1),
-        pair("N C H", "D", broadcast=1, axis=0),
-        pair("N C", "", broadcast=1),
-        pair("N C", "1 1", broadcast=1),
-        pair("N C", "D E", broadcast=1),
-        pair("N", "D E"),
-    ]
-
-
-@specifies("Add Sub Mul Div", last=6, grid=_two("float"))
-@specifies("Pow Less Greater", last=6, grid=_two("float"))
-@specifies("Equal", last=6, grid=_two("int64"))
-@specifies("And Or Xor", last=6, grid=_two("bool"))
+@specifies("Add Sub Mul Div", _TWO, last=6)
+@specifies("Pow Less Greater", _TWO, last=6)
+@specifies("Equal", typed("int64", _TWO), last=6)
+@specifies("And Or Xor", typed("bool", _TWO), last=6)
 def limited_broadcast(node: Node) -> Output:
     """The shape of A. B has it too; or, with `broadcast`, one element or the sizes of A from `axis` on."""
     a, b = node.input(0), node.input(1)
@@ -51,18 +41,14 @@ def _one_shape(node: Node, inputs: list[Input]) -> None:
         node.agree(inputs[0].dims, found.dims, "all inputs must have one shape")
 
 
-@specifies(
-    "Max Min Sum Mean",
-    last=7,
-    grid=[at("N C"), at("N C", "M D"), at("N C", "M D", "L E"), at("", ""), at("N", "N C"), at("N 3", "M 3")],
-)
+@specifies("Max Min Sum Mean", "N C | N C, M D | N C, M D, L E | [], [] | N, N C | N 3, M 3", last=7)
 def variadic(node: Node) -> Output:
     """The shape of all inputs."""
     _one_shape(node, node.given())
     return tensor(node.input(0).dims)
 
 
-@specifies("PRelu", last=6, grid=[at("N C H", "1"), at("N C H", "D"), at("N C", "D")])
+@specifies("PRelu", "N C H, 1 | N C H, D | N C, D", last=6)
 def prelu(node: Node) -> Output:
     """The shape of X; one slope, or one for each channel."""
     x, slope = node.input(0), node.input(1)
@@ -71,9 +57,9 @@ def prelu(node: Node) -> Output:
     return tensor(x.dims)
 
 
-@specifies("Cast", last=5, grid=[at("N C", to="INT64"), at("", to="DOUBLE")])
-@specifies("Dropout", last=6, grid=[at("N C", outputs=2), at("N C", outputs=2, is_test=1), at("")])
-@specifies("LabelEncoder", domain="ai.onnx.ml", last=1, grid=[at("string: N F", classes_strings=["ab", "c"])])
+@specifies("Cast", "N C; to=INT64 | []; to=DOUBLE", last=5)
+@specifies("Dropout", "N C; outputs=2 | N C; outputs=2 is_test=1 | []", last=6)
+@learned("LabelEncoder", "string: N F; classes_strings=['ab', 'c']", last=1)
 def like(node: Node) -> list[Output]:
     """The shape of the input."""
     return [tensor(node.input(0).dims)] * node.outputs
@@ -81,14 +67,9 @@ def like(node: Node) -> list[Output]:
 
 @specifies(
     "Gemm",
+    "M K, L N, D E | K M, N L, D E; transA=1 transB=1 | M K, L N, D E; broadcast=1 | M K, L N, D; broadcast=1 | "
+    "K M, L N, []; transA=1 broadcast=1",
     last=6,
-    grid=[
-        at("M K", "L N", "D E"),
-        at("K M", "N L", "D E", transA=1, transB=1),
-        at("M K", "L N", "D E", broadcast=1),
-        at("M K", "L N", "D", broadcast=1),
-        at("K M", "L N", "", transA=1, broadcast=1),
-    ],
 )
 def gemm(node: Node) -> Output:
     """A B + C of matrices; C has the shape of the product, or with `broadcast` broadcasts to it."""
@@ -102,7 +83,7 @@ def gemm(node: Node) -> Output:
     return tensor(sizes)
 
 
-@specifies("Tile", last=5, grid=[at("N C", "float: . 3", "float: . 1"), at("N C", "float: . 0", "float: . 0")])
+@specifies("Tile", "N C, float: . 3, float: . 1 | N C, float: . 0, float: . 0", last=5)
 def tile(node: Node) -> Output:
     """The size of one axis times the number of tiles."""
     x, (tiles,), (axis,) = node.input(0), node.elements(1) or (), node.elements(2) or ()
@@ -110,7 +91,7 @@ def tile(node: Node) -> Output:
     return tensor([size * tiles if index == place else size for index, size in enumerate(x.dims)])
 
 
-@specifies("Pad", last=1, grid=[at("N C", paddings=[0, 1, 2, 3]), at("N", paddings=[1, 0]), at("N C", paddings=[1])])
+@specifies("Pad", "N C; paddings=[0, 1, 2, 3] | N; paddings=[1, 0] | N C; paddings=[1]", last=1)
 def pad(node: Node) -> Output:
     """The sizes with what is added before and after."""
     x, pads = node.input(0), node.integers("paddings") or []
@@ -118,7 +99,7 @@ def pad(node: Node) -> Output:
     return tensor([size + pads[axis] + pads[x.rank + axis] for axis, size in enumerate(x.dims)])
 
 
-@specifies("Split", last=1, grid=[at("N C", outputs=2, axis=1, split=[3, 4]), at("N", outputs=2, axis=0, split=[2, 0])])
+@specifies("Split", "N C; outputs=2 axis=1 split=[3, 4] | N; outputs=2 axis=0 split=[2, 0]", last=1)
 def split(node: Node) -> list[Output]:
     """Parts of the given sizes along the axis."""
     x, parts = node.input(0), node.integers("split") or []

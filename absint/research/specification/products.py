@@ -7,30 +7,16 @@ from collections.abc import Sequence
 from absint.research.specification.elementwise import broadcast, broadcast_size
 from absint.research.specification.formulas import FALSE, TRUE, Defined, Int, Term, both, either, equal, term
 from absint.research.specification.node import Input, Node, Output, tensor
-from absint.research.specification.specs import at, specifies
+from absint.research.specification.specs import specifies
 
 
 @specifies(
-    "MatMul",
-    grid=[
-        at("N K", "L M"),
-        at("K", "L"),
-        at("K", "L M"),
-        at("N K", "L"),
-        at("B N K", "L M"),
-        at("B N K", "D L M"),
-        at("B 1 N K", "D L M"),
-        at("K", "B L M"),
-        at("N 4", "4 M"),
-    ],
+    "MatMul", "N K, L M | K, L | K, L M | N K, L | B N K, L M | B N K, D L M | B 1 N K, D L M | K, B L M | N 4, 4 M"
 )
 @specifies(
     "MatMulInteger",
-    grid=[
-        at("int8: N K", "int8: L M"),
-        *[at(f"uint8: {b}N K", f"uint8: {b}L M", None, "uint8: Z") for b in ("", "B ")],
-        at("uint8: N K", "uint8: L", None, "uint8: Y Z"),
-    ],
+    "int8: N K, int8: L M | uint8: N K, uint8: L M, -, uint8: Z | uint8: B N K, uint8: B L M, -, uint8: Z | "
+    "uint8: N K, uint8: L, -, uint8: Y Z",
 )
 def matmul(node: Node) -> Output:
     """numpy.matmul: the last two axes are matrices, those before broadcast; a vector is a row or a column that goes."""
@@ -62,7 +48,7 @@ def multiplied(node: Node, a: Input, b: Input) -> list[Defined | Term]:
     return [*broadcast(node, before), *rows, *columns]
 
 
-@specifies("QLinearMatMul", grid=[at("uint8: N K", "", "uint8:", "uint8: L M", "", "uint8:", "", "uint8:")])
+@specifies("QLinearMatMul", "uint8: N K, [], uint8:, uint8: L M, [], uint8:, [], uint8:")
 def quantisedmultiplied(node: Node) -> Output:
     """MatMul of inputs 0 and 3."""
     for place in (1, 2, 6, 7):
@@ -74,17 +60,9 @@ def quantisedmultiplied(node: Node) -> Output:
 
 @specifies(
     "Gemm",
+    "M K, L N, D E | K M, L N, D; transA=1 | M K, N L, []; transB=1 | K M, N L, D 1; transA=1 transB=1 | "
+    "M K, L N; first=11 | M K, L N, 1 D | M K, L N, A B C | K, L N, D",
     first=7,
-    grid=[
-        at("M K", "L N", "D E"),
-        at("K M", "L N", "D", transA=1),
-        at("M K", "N L", "", transB=1),
-        at("K M", "N L", "D 1", transA=1, transB=1),
-        at("M K", "L N", first=11),
-        at("M K", "L N", "1 D"),
-        at("M K", "L N", "A B C"),
-        at("K", "L N", "D"),
-    ],
 )
 def gemm(node: Node) -> Output:
     """A B + C of matrices, each of A and B transposed on request; C broadcasts to the product."""
@@ -114,7 +92,7 @@ def fits_into(node: Node, x: Input, target: list[Term]) -> None:
         node.requires(either(equal(size, wanted), equal(size, 1)), "sizes must broadcast to the target")
 
 
-@specifies("PRelu", first=7, grid=[at("N C H", "D 1"), at("N C H", "D"), at("N C", ""), at("N C", "M D"), at("N", "1")])
+@specifies("PRelu", "N C H, D 1 | N C H, D | N C, [] | N C, M D | N, 1", first=7)
 def prelu(node: Node) -> Output:
     """The shape of X, to which the slope broadcasts."""
     x, slope = node.input(0), node.input(1)
@@ -126,7 +104,7 @@ def prelu(node: Node) -> Output:
     return tensor(broadcast(node, [x, slope]))
 
 
-@specifies("Det", grid=[at("N M"), at("B N M"), at("A B N N")])
+@specifies("Det", "N M | B N M | A B N N")
 def determinant(node: Node) -> Output:
     """A number for each square matrix of the last two axes."""
     x = node.input(0)
@@ -137,19 +115,11 @@ def determinant(node: Node) -> Output:
 
 @specifies(
     "Einsum",
-    grid=[
-        at("I J", "K L", equation="ij,jk->ik"),
-        at("B I J", "D K L", equation="bij,bjk->bik"),
-        at("I J", equation="ij->"),
-        at("I J", equation="ij->ji"),
-        at("I", "J", equation="i,j->ij"),
-        at("I J", "K", equation="ij,j->i"),
-        at("I J", "J K", "K L", equation="ij,jk,kl->il"),
-        at("J I", "K J", equation="ji,kj"),
-        at("I J", equation="ji"),
-        *[at("I J", equation=equation) for equation in ("ii->i", "ij->ii", "ij->k", "i1->i", "ij,jk")],
-        at("I J", "K L", equation="ii,ij->j"),
-    ],
+    "I J, K L; equation=ij,jk->ik | B I J, D K L; equation=bij,bjk->bik | I J; equation=ij-> | "
+    "I J; equation=ij->ji | I, J; equation=i,j->ij | I J, K; equation=ij,j->i | "
+    "I J, J K, K L; equation=ij,jk,kl->il | J I, K J; equation=ji,kj | I J; equation=ji | I J; equation=ii->i | "
+    "I J; equation=ij->ii | I J; equation=ij->k | I J; equation=i1->i | I J; equation=ij,jk | "
+    "I J, K L; equation=ii,ij->j",
 )
 def einsum(node: Node) -> Output:
     """Labels of one letter without an ellipsis: equal letters have equal sizes. Without an arrow the output has the

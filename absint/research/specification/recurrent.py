@@ -9,42 +9,31 @@ from collections.abc import Sequence
 from typing import Final
 
 from absint.research.specification.formulas import Defined, Int, Term, both, either, equal, implies, product, term
-from absint.research.specification.node import Attribute, Node, Output, tensor
-from absint.research.specification.specs import MICROSOFT, Instance, at, specifies
+from absint.research.specification.node import Node, Output, tensor
+from absint.research.specification.specs import Instance, contributed, instances, specifies
 
 GATES: Final = {"RNN": 1, "GRU": 3, "LSTM": 4}
 ACTIVATIONS: Final = {"RNN": 1, "GRU": 2, "LSTM": 3}
 
 
 def _grid(operator: str) -> list[Instance]:
-    gates, outputs = GATES[operator], 3 if operator == "LSTM" else 2
-
-    def layer(*inputs: str | None, hidden_size: int = 4, first: int = 1, **attributes: Attribute) -> Instance:
-        found = at(*inputs, outputs=outputs, first=first)
-        return found._replace(attributes={"hidden_size": hidden_size, **attributes})
-
-    rows = 4 * gates
-    w, r = f"1 {rows} I", f"1 {rows} 4"
-    found = [
-        layer("T B I", w, r, direction="other"),
-        layer("T B I", f"D {rows} J", f"E {rows} 4"),
-        layer("T B I", "1 G I", "1 K H", hidden_size=2),
-        layer("T B I", w, r, f"D {2 * rows}", direction="reverse"),
-        layer("T B I", w, r, "1 F"),
-        layer("T B I", f"D {rows} I", f"E {rows} 4", direction="bidirectional"),
-        layer("T B I", f"2 {rows} I", f"2 {rows} 4", None, None, "D C H", direction="bidirectional"),
-        layer("T B I", w, r, None, "int32=1: S", "1 C 4"),
-        layer("B T I", w, r, None, "int32=1: S", "C 1 4", layout=1, first=14),
-    ]
-    if operator == "LSTM":
-        found.append(layer("T B I", w, r, None, None, "1 C 4", "1 K H"))
-        found.append(layer("T B I", w, r, None, None, None, None, "D P"))
-    return found
+    rows, outputs = 4 * GATES[operator], 3 if operator == "LSTM" else 2
+    w = f"1 {rows} I, 1 {rows} 4"
+    more = f" | T B I, {w}, -, -, 1 C 4, 1 K H | T B I, {w}, -, -, -, -, D P" if operator == "LSTM" else ""
+    return instances(
+        f"T B I, {w}; direction=other | T B I, D {rows} J, E {rows} 4 | T B I, 1 G I, 1 K H; hidden_size=2 | "
+        f"T B I, {w}, D {2 * rows}; direction=reverse | T B I, {w}, 1 F | "
+        f"T B I, D {rows} I, E {rows} 4; direction=bidirectional | "
+        f"T B I, 2 {rows} I, 2 {rows} 4, -, -, D C H; direction=bidirectional | "
+        f"T B I, {w}, -, int32=1: S, 1 C 4 | B T I, {w}, -, int32=1: S, C 1 4; layout=1 first=14{more}",
+        outputs=outputs,
+        hidden_size=4,
+    )
 
 
-@specifies("RNN", grid=_grid("RNN"))
-@specifies("GRU", grid=_grid("GRU"))
-@specifies("LSTM", grid=_grid("LSTM"))
+@specifies("RNN", _grid("RNN"))
+@specifies("GRU", _grid("GRU"))
+@specifies("LSTM", _grid("LSTM"))
 def recurrent(node: Node) -> list[Output]:
     """Y (time, directions, batch, hidden), and the last states (directions, batch, hidden)."""
     x = node.input(0)
@@ -82,12 +71,8 @@ def recurrent(node: Node) -> list[Output]:
 
 @specifies(
     "CausalConvWithState",
+    "B C L, D 1 K; outputs=2 | B C L, D 1 3, E, A F P; outputs=2 | B C L, C U 2, -, B C P; outputs=2",
     first=27,
-    grid=[
-        at("B C L", "D 1 K", outputs=2),
-        at("B C L", "D 1 3", "E", "A F P", outputs=2),
-        at("B C L", "C U 2", None, "B C P", outputs=2),
-    ],
 )
 def causal_convolution(node: Node) -> list[Output]:
     """The shape of the input; the last k - 1 positions of each channel."""
@@ -105,14 +90,9 @@ def causal_convolution(node: Node) -> list[Output]:
     return [tensor(x.dims), tensor([batch, channels, kernel - 1])]
 
 
-@specifies(
+@contributed(
     "CausalConvWithState",
-    domain=MICROSOFT,
-    grid=[
-        at("B C L", "D 1 K", outputs=2),
-        at("B C L", "D 1 3", "E", "A F P", outputs=2),
-        at("B C L", "C U 2", None, "B C P", outputs=2, activation="silu"),
-    ],
+    "B C L, D 1 K; outputs=2 | B C L, D 1 3, E, A F P; outputs=2 | B C L, C U 2, -, B C P; outputs=2 activation=silu",
 )
 def short_convolution(node: Node) -> list[Output]:
     """As ONNX's operator of this name, which came from here."""
@@ -124,13 +104,9 @@ def short_convolution(node: Node) -> list[Output]:
     return causal_convolution(node)[: node.outputs]
 
 
-@specifies(
+@contributed(
     "VarlenCausalConvWithState",
-    domain=MICROSOFT,
-    grid=[
-        at("N C", "D 1 3", "int32: = 0 n", None, "B E P", outputs=2),
-        at("N 4", "4 1 2", "int32: = 0 n", "F", "1 4 1", outputs=2),
-    ],
+    "N C, D 1 3, int32: = 0 n, -, B E P; outputs=2 | N 4, 4 1 2, int32: = 0 n, F, 1 4 1; outputs=2",
 )
 def convolution_of_rows(node: Node) -> list[Output]:
     """As CausalConvWithState, of rows one after the other; input 2 has the beginning of each, and the end."""
@@ -161,18 +137,15 @@ GATED: Final = {"q_num_heads": 4, "kv_num_heads": 2}
 
 @specifies(
     "LinearAttention",
+    instances(
+        "B S Q, C T K, D U V; update_rule=linear | B S 4, B S 2, B S 6, C H D V; update_rule=linear | "
+        "B S 8, B S 4, B S V, -, C T D; update_rule=gated | B S 8, B S 4, B S 2, -, -, C T D; update_rule=delta | "
+        "B S 8, B S 4, B S 2, -, B S 2, B S 1 | B S 8, B S 4, B S 2, -, B S 2; update_rule=delta | "
+        "B S 8, B S 4, B S 2, -, B S 2; update_rule=gated_delta",
+        outputs=2,
+        **GATED,
+    ),
     first=27,
-    grid=[
-        at("B S Q", "C T K", "D U V", outputs=2, update_rule="linear", **GATED),
-        at("B S 4", "B S 2", "B S 6", "C H D V", outputs=2, update_rule="linear", **GATED),
-        at("B S 8", "B S 4", "B S V", None, "C T D", outputs=2, update_rule="gated", **GATED),
-        at("B S 8", "B S 4", "B S 2", None, None, "C T D", outputs=2, update_rule="delta", **GATED),
-        at("B S 8", "B S 4", "B S 2", None, "B S 2", "B S 1", outputs=2, **GATED),
-        *[
-            at("B S 8", "B S 4", "B S 2", None, "B S 2", outputs=2, update_rule=way, **GATED)
-            for way in ("delta", "gated_delta")
-        ],
-    ],
 )
 def linear_attention(node: Node) -> list[Output]:
     """(batch, steps, query heads * size of a value); a matrix (size of a key, of a value) for each key head."""
@@ -202,15 +175,15 @@ def linear_attention(node: Node) -> list[Output]:
     return [tensor([*q.dims[:2], width]), tensor([q.dims[0], shared, key, value])]
 
 
-@specifies(
+@contributed(
     "LinearAttention",
-    domain=MICROSOFT,
-    grid=[
-        at("B S 16", "C T 8", "D U 12", outputs=2, update_rule="linear", **GATED),
-        at("B S 16", "B S K", "B S V", outputs=2, update_rule="linear", **GATED),
-        at("B S 8", "B S 16", "B S 24", outputs=2, update_rule="linear", q_num_heads=2, kv_num_heads=4),
-        at("B S 16", "B S 8", "B S 12", "C H D V", outputs=2, update_rule="linear", **GATED),
-    ],
+    instances(
+        "B S 16, C T 8, D U 12 | B S 16, B S K, B S V | B S 8, B S 16, B S 24; q_num_heads=2 kv_num_heads=4 | "
+        "B S 16, B S 8, B S 12, C H D V",
+        outputs=2,
+        update_rule="linear",
+        **GATED,
+    ),
 )
 def plain_linear_attention(node: Node) -> list[Output]:
     """(batch, steps, most heads * size of a value); a matrix (size of a query, of a value) for each head of values."""
@@ -236,15 +209,10 @@ def plain_linear_attention(node: Node) -> list[Output]:
     return [tensor([*q.dims[:2], value * max(heads, groups)]), tensor(state)][: node.outputs]
 
 
-@specifies(
+@contributed(
     "Attention",
-    domain=MICROSOFT,
-    grid=[
-        at("B S D", "E W", "V", num_heads=2),
-        at("B S D", "E 12", "12", num_heads=2),
-        at("B S 4", "4 12", "12", "int32=1: C", num_heads=2),
-        at("B S 4", "4 12", "12", None, "2 C 2 P H", num_heads=2, outputs=2),
-    ],
+    "B S D, E W, V; num_heads=2 | B S D, E 12, 12; num_heads=2 | B S 4, 4 12, 12, int32=1: C; num_heads=2 | "
+    "B S 4, 4 12, 12, -, 2 C 2 P H; num_heads=2 outputs=2",
 )
 def projected_attention(node: Node) -> list[Output]:
     """(batch, steps, hidden); keys and values of all steps by head, past ones first."""

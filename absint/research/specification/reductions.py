@@ -8,47 +8,35 @@ from absint.research.specification.formulas import FALSE, TRUE, choice, either, 
 from absint.research.specification.layout import number, numbers, without
 from absint.research.specification.node import Node, Output, tensor
 from absint.research.specification.products import fits_into
-from absint.research.specification.specs import at, specifies
+from absint.research.specification.specs import specifies
 
 REDUCTIONS: Final = (
-    "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare"
+    "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSumSquare"
+)
+"""All but ReduceSum, which got its input before the others."""
+
+BY_ATTRIBUTE: Final = (
+    "N C H; axes=[1] | N C H; axes=[-1] keepdims=0 | N C H; axes=[0, -1] keepdims=0 | N C H; keepdims=0 | N C H | "
+    "N C; axes=[2] | N C; axes=[-3]"
 )
 
-BY_ATTRIBUTE: Final = [
-    at("N C H", axes=[1]),
-    at("N C H", axes=[-1], keepdims=0),
-    at("N C H", axes=[0, -1], keepdims=0),
-    at("N C H", keepdims=0),
-    at("N C H"),
-    at("N C", axes=[2]),
-    at("N C", axes=[-3]),
-]
 
-
-@specifies(" ".join(set(REDUCTIONS.split()) - {"ReduceSum"}), last=17, grid=BY_ATTRIBUTE)
-@specifies("ReduceSum", last=12, grid=BY_ATTRIBUTE)
+@specifies(REDUCTIONS, BY_ATTRIBUTE, last=17)
+@specifies("ReduceSum", BY_ATTRIBUTE, last=12)
 def reduction(node: Node) -> Output:
     """Reduced axes become 1, or go if keepdims is 0; without axes all are reduced."""
     return _reduced(node, node.integers("axes"))
 
 
-BY_INPUT: Final = [
-    at("N C H", "= 1"),
-    at("N C H", "= -1", keepdims=0),
-    at("N C H", "= 0 -1", keepdims=0),
-    at("N C H", None, keepdims=0),
-    at("N C H", None),
-    at("N C H", "="),
-    at("N C H", "=", noop_with_empty_axes=1),
-    at("N C H", noop_with_empty_axes=1),
-    at("N C", "= 2"),
-    at("N C H", "= a"),
-    at("N C", "= a-2", keepdims=0),
-]
+BY_INPUT: Final = (
+    "N C H, = 1 | N C H, = -1; keepdims=0 | N C H, = 0 -1; keepdims=0 | N C H, -; keepdims=0 | N C H, - | "
+    "N C H, = | N C H, =; noop_with_empty_axes=1 | N C H; noop_with_empty_axes=1 | N C, = 2 | N C H, = a | "
+    "N C, = a-2; keepdims=0"
+)
 
 
-@specifies(" ".join(set(REDUCTIONS.split()) - {"ReduceSum"}), first=18, grid=BY_INPUT)
-@specifies("ReduceSum", first=13, grid=BY_INPUT)
+@specifies(REDUCTIONS, BY_INPUT, first=18)
+@specifies("ReduceSum", BY_INPUT, first=13)
 def reduction_by_input(node: Node) -> Output:
     """As before, the axes an input; without any, `noop_with_empty_axes` keeps all."""
     listed = node.elements(1, 1)
@@ -82,16 +70,7 @@ def _keeps(node: Node) -> bool:
     return keeps == 1
 
 
-@specifies(
-    "ArgMax ArgMin",
-    grid=[
-        at("N C H"),
-        at("N C H", axis=1),
-        at("N C H", axis=2, keepdims=0),
-        at("N C", axis=-1, first=11),
-        at("N", axis=1),
-    ],
-)
+@specifies("ArgMax ArgMin", "N C H | N C H; axis=1 | N C H; axis=2 keepdims=0 | N C; axis=-1 first=11 | N; axis=1")
 def place(node: Node) -> Output:
     """One axis becomes 1 or goes; it must have an element to point at."""
     dims = node.input(0).dims
@@ -107,15 +86,11 @@ def place(node: Node) -> Output:
 # Normalisations and softmax: the shape of the input, under conditions on the parameters
 
 
-@specifies("BatchNormalization", last=13, grid=[at("N C H", "A", "B", "D", "E"), at("N C", "A", "B", "D", "E")])
+@specifies("BatchNormalization", "N C H, A, B, D, E | N C, A, B, D, E", last=13)
 @specifies(
     "BatchNormalization",
+    "N C H W, A, B, D, E | N C, A, B, D, E | N C H, A, B, D, E; outputs=3 training_mode=1",
     first=14,
-    grid=[
-        at("N C H W", "A", "B", "D", "E"),
-        at("N C", "A", "B", "D", "E"),
-        at("N C H", "A", "B", "D", "E", outputs=3, training_mode=1),
-    ],
 )
 def batch_normalisation(node: Node) -> list[Output]:
     """The shape of X; in training mode also mean and variance of each channel."""
@@ -129,7 +104,7 @@ def batch_normalisation(node: Node) -> list[Output]:
     return [tensor(x.dims), tensor([x.dims[1]]), tensor([x.dims[1]])][: node.outputs]
 
 
-@specifies("InstanceNormalization", grid=[at("N C H", "A", "B"), at("N C H W", "A", "B"), at("N C", "A", "B")])
+@specifies("InstanceNormalization", "N C H, A, B | N C H W, A, B | N C, A, B")
 def instance_normalisation(node: Node) -> Output:
     """The shape of the input."""
     x = node.input(0)
@@ -138,13 +113,11 @@ def instance_normalisation(node: Node) -> Output:
     return tensor(x.dims)
 
 
-@specifies("LRN", grid=[at("N C H W", size=3), at("N C H W", size=3, alpha=0.0)])
-@specifies("LpNormalization", grid=[at("N C", axis=1, p=2), at("N C H"), at("N C", axis=2)])
-@specifies("MeanVarianceNormalization", grid=[at("N C H W")])
-@specifies("Softmax LogSoftmax Hardmax", grid=[at("N"), at("N C"), at("N C H", axis=1), at("N C", axis=2)])
-@specifies(
-    "Softmax LogSoftmax Hardmax", first=11, grid=[at("N C"), at("N C H", axis=-2), at("N C", axis=2), at("N", axis=-1)]
-)
+@specifies("LRN", "N C H W; size=3 | N C H W; size=3 alpha=0.0")
+@specifies("LpNormalization", "N C; axis=1 p=2 | N C H | N C; axis=2")
+@specifies("MeanVarianceNormalization", "N C H W")
+@specifies("Softmax LogSoftmax Hardmax", "N | N C | N C H; axis=1 | N C; axis=2")
+@specifies("Softmax LogSoftmax Hardmax", "N C | N C H; axis=-2 | N C; axis=2 | N; axis=-1", first=11)
 def keeps_shape(node: Node) -> Output:
     """The shape of the input; the axis, if there is one, is an axis of it."""
     x = node.input(0)
@@ -167,11 +140,8 @@ def keeps_shape(node: Node) -> Output:
     return tensor(x.dims)
 
 
-@specifies(
-    "LayerNormalization",
-    grid=[at("N C H", "D"), at("N C H", "D", "E"), at("N C H", "A D", axis=1, outputs=3), at("N C", "", outputs=2)],
-)
-@specifies("RMSNormalization", grid=[at("N C H", "D"), at("N C H", "A D", axis=1), at("N C", "")])
+@specifies("LayerNormalization", "N C H, D | N C H, D, E | N C H, A D; axis=1 outputs=3 | N C, []; outputs=2")
+@specifies("RMSNormalization", "N C H, D | N C H, A D; axis=1 | N C, []")
 def layer_normalisation(node: Node) -> list[Output]:
     """The shape of X; mean and inverse deviation keep the axes before `axis` and have 1 for the others."""
     x = node.input(0)
@@ -187,12 +157,8 @@ def layer_normalisation(node: Node) -> list[Output]:
 
 @specifies(
     "GroupNormalization",
+    "N 4 H, C, D; num_groups=2 | N C H W, C, C; num_groups=3 | N C H, D, E; num_groups=2",
     first=21,
-    grid=[
-        at("N 4 H", "C", "D", num_groups=2),
-        at("N C H W", "C", "C", num_groups=3),
-        at("N C H", "D", "E", num_groups=2),
-    ],
 )
 def group_normalisation(node: Node) -> Output:
     """The shape of X."""
@@ -211,23 +177,20 @@ def group_normalisation(node: Node) -> Output:
 # Losses; spectra
 
 
-LOSSES = [
-    at("N C", "int64=0: M"),
-    at("N C", "int64=0: M", "W", reduction="none"),
-    at("N C H", "int64=0: M I", reduction="none"),
-    at("N C H", "int64=0: M I", reduction="sum"),
-    at("N C H", "int64=0: M I J", reduction="none"),
-]
+LOSSES = (
+    "N C, int64=0: M | N C, int64=0: M, W; reduction=none | N C H, int64=0: M I; reduction=none | "
+    "N C H, int64=0: M I; reduction=sum | N C H, int64=0: M I J; reduction=none"
+)
 
 
-@specifies("NegativeLogLikelihoodLoss", grid=LOSSES)
+@specifies("NegativeLogLikelihoodLoss", LOSSES)
 def negative_log_likelihood(node: Node) -> Output:
     """A number, or without reduction the shape of the labels."""
     _labels(node)
     return tensor(node.input(1).dims if node.text("reduction", "mean") == "none" else [])
 
 
-@specifies("SoftmaxCrossEntropyLoss", grid=[*LOSSES, at("N C H", "int64=0: M I", "W", reduction="none", outputs=2)])
+@specifies("SoftmaxCrossEntropyLoss", f"{LOSSES} | N C H, int64=0: M I, W; reduction=none outputs=2")
 def cross_entropy(node: Node) -> list[Output]:
     """As the negative log-likelihood of the logarithms of softmax, which are the second output."""
     scores, labels = node.input(0), node.input(1)
@@ -254,35 +217,16 @@ def _labels(node: Node) -> None:
         node.requires(equal(count, scores.dims[1]), "there must be a weight for each class", unless=found)
 
 
-SIGNALS = [
-    at("B N 1"),
-    at("B N 2"),
-    at("B N 1", onesided=1),
-    at("B N M 1", None, ". 1"),
-    at("B N M 1", None, ". -3"),
-    at("B N 2", ". n"),
-    at("B N 1", ". n", onesided=1),
-]
+SIGNALS = "B N 1 | B N 2 | B N 1; onesided=1 | B N M 1, -, . 1 | B N M 1, -, . -3 | B N 2, . n | B N 1, . n; onesided=1"
 
 
 @specifies(
     "DFT",
+    "B N 1 | B N 2; axis=1 | B N 1; onesided=1 | B N M 1; axis=2 | B N 2, . n | B N 1, . n; onesided=1",
     first=17,
     last=19,
-    grid=[
-        at("B N 1"),
-        at("B N 2", axis=1),
-        at("B N 1", onesided=1),
-        at("B N M 1", axis=2),
-        at("B N 2", ". n"),
-        at("B N 1", ". n", onesided=1),
-    ],
 )
-@specifies(
-    "DFT",
-    first=20,
-    grid=[*SIGNALS, at("B N 2", None, ". 1", onesided=1, inverse=1), at("B N 2", ". n", ". 1", onesided=1, inverse=1)],
-)
+@specifies("DFT", f"{SIGNALS} | B N 2, -, . 1; onesided=1 inverse=1 | B N 2, . n, . 1; onesided=1 inverse=1", first=20)
 def fourier(node: Node) -> Output:
     """The axis becomes `dft_length`, or half of it and one with `onesided`; two numbers for each element."""
     x, given, chosen = node.input(0), node.elements(1, 0, 1), node.elements(2)
@@ -313,12 +257,7 @@ def fourier(node: Node) -> Output:
 
 @specifies(
     "MelWeightMatrix",
-    grid=[
-        at(". 8", ". n", ". 8000", "", ""),
-        at(". b", ". 16", ". 8000", "", ""),
-        at(". 8", ". n-1", ". 8000", "", ""),
-        at(". b-1", ". n", ". 8000", "", ""),
-    ],
+    ". 8, . n, . 8000, [], [] | . b, . 16, . 8000, [], [] | . 8, . n-1, . 8000, [], [] | . b-1, . n, . 8000, [], []",
 )
 def mel_weights(node: Node) -> Output:
     """(dft_length // 2 + 1, mel bins). onnxruntime divides towards 0: -1 gives one row."""
@@ -335,13 +274,7 @@ def mel_weights(node: Node) -> Output:
 
 
 @specifies(
-    "STFT",
-    grid=[
-        at("B N 1", ". 2", None, ". 4"),
-        at("B N 1", ". 3", "4", onesided=0),
-        at("B N 2", ". 1", "3", ". 3", onesided=0),
-        at("B N 1", ". s", None, ". 3"),
-    ],
+    "STFT", "B N 1, . 2, -, . 4 | B N 1, . 3, 4; onesided=0 | B N 2, . 1, 3, . 3; onesided=0 | B N 1, . s, -, . 3"
 )
 def short_time_fourier(node: Node) -> Output:
     """(batch, frames that fit the signal one step apart, frequencies, 2)."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations as pairs, product as combinations
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from absint.research.specification.formulas import (
     FALSE,
@@ -31,38 +31,23 @@ from absint.research.specification.formulas import (
 )
 from absint.research.specification.layout import number, numbers
 from absint.research.specification.node import Node, Output, tensor
-from absint.research.specification.specs import at, specifies
-
-TARGETS: Final = [[0, -1], [3, -1, 4], [6, 4], [0, 0, 5], [-1], [0, 2, -1, 2]]
+from absint.research.specification.specs import specifies
 
 
-@specifies("Reshape", last=4, grid=[at("N C H", shape=shape) for shape in TARGETS])
 @specifies(
     "Reshape",
+    "N C H; shape=[0, -1] | N C H; shape=[3, -1, 4] | N C H; shape=[6, 4] | N C H; shape=[0, 0, 5] | "
+    "N C H; shape=[-1] | N C H; shape=[0, 2, -1, 2]",
+    last=4,
+)
+@specifies(
+    "Reshape",
+    "N C H, = n c; natural=nc | N C H, = n 6 | N C H, = -1 | N C H, = 0 -1 | N C H, = n -1 4; natural=n | "
+    "N 4 H, = 0 2 2 -1 | N C, = | N C, = n-1 -1 | 2*N C, = 2 -1 | N+1 C, = 0 -1 | N C 1, = 0 -1 n | "
+    "N C, = n m k l; natural=nmkl | N C, = 0 0 1 | N C, = 0 m; first=14 allowzero=1 | "
+    "N C, = n -1; first=14 allowzero=1 | N C, = 0 -1; first=14 allowzero=1 | N C, 1x2= 2 -1 | N C, = -1 -1 | "
+    "N C, = 4 -2 | N C, = n-1 4 | N C, = n-1 m-2; natural=nm",
     first=5,
-    grid=[
-        at("N C H", "= n c")._replace(natural=("n", "c")),
-        at("N C H", "= n 6"),
-        at("N C H", "= -1"),
-        at("N C H", "= 0 -1"),
-        at("N C H", "= n -1 4")._replace(natural=("n",)),
-        at("N 4 H", "= 0 2 2 -1"),
-        at("N C", "="),
-        at("N C", "= n-1 -1"),
-        at("2*N C", "= 2 -1"),
-        at("N+1 C", "= 0 -1"),
-        at("N C 1", "= 0 -1 n"),
-        at("N C", "= n m k l")._replace(natural=("n", "m", "k", "l")),
-        at("N C", "= 0 0 1"),
-        at("N C", "= 0 m", first=14, allowzero=1),
-        at("N C", "= n -1", first=14, allowzero=1),
-        at("N C", "= 0 -1", first=14, allowzero=1),
-        at("N C", "1x2= 2 -1"),
-        at("N C", "= -1 -1"),
-        at("N C", "= 4 -2"),
-        at("N C", "= n-1 4"),
-        at("N C", "= n-1 m-2")._replace(natural=("n", "m")),
-    ],
 )
 def reshape(node: Node) -> Output:
     """As many elements. A 0 copies the size at its place unless `allowzero` is 1; one -1 is what makes it fit."""
@@ -193,47 +178,29 @@ def _without_zeros(sizes: Iterable[Term]) -> Term:
 
 FAR = 2**63 - 1
 SLICES = [
-    *[("1", "3", "0"), ("-2", "9", "1"), ("0", "-1", "0"), ("5", "2", "0"), ("-9", "2", "1")],
-    *[("1", f"{FAR}", "0"), ("-3", f"{2**31 - 1}", "1"), ("-4", "-2", "0"), (f"{-FAR}", "3", "0"), ("0", "0", "1")],
+    *[(1, 3, 0), (-2, 9, 1), (0, -1, 0), (5, 2, 0), (-9, 2, 1)],
+    *[(1, FAR, 0), (-3, 2**31 - 1, 1), (-4, -2, 0), (-FAR, 3, 0), (0, 0, 1)],
 ]
 
 
-@specifies("Slice", last=9, grid=[at("N C", starts=[int(a)], ends=[int(b)], axes=[int(c)]) for a, b, c in SLICES])
-@specifies("Slice", last=9, grid=[at(dims, starts=[], ends=[]) for dims in ("", "N C")])
+@specifies("Slice", [f"N C; starts=[{a}] ends=[{b}] axes=[{c}]" for a, b, c in SLICES], last=9)
+@specifies("Slice", "[]; starts=[] ends=[] | N C; starts=[] ends=[]", last=9)
 @specifies(
     "Slice",
-    first=10,
-    grid=[
-        *[at("N C", f"= {a}", f"= {b}", f"= {c}") for a, b, c in SLICES],
-        at("N C", "= 0", "= 99", "= 0", "= 2"),
-        at("N C", "= 1", "= 7", "= -1", "= 3"),
-        at("N C", "= -1", "= -99", "= 0", "= -1"),
-        at("N C", "= 5", "= 0", "= 1", "= -2"),
-        at("N C", "= a", "= b", "= 0"),
-        at("N C", "= a", "= b", "= 1", "= 2"),
-        at("N C", "= a", "= 5", "= 0"),
-        at("N+3 C", "= 1", "= 3", "= 0"),
-        at("N+3 C", "= -2", "= -1", "= 0"),
-        at("N C", "= n+1", "= 9", "= 0"),
-        at("N C", "= n-1", "= m-2", "= 0"),
-        at("N C", "= n", "= 2*n+1", "= 1", "= 2"),
-        at("N+2 C", "= -1", "= n-1", "= 0", "= -1"),
-        at("N C", "= 2", "= b", "= -2"),
-        at("N C", "= -3", "= b", "= 0"),
-        at("N C", "= a", "= -1", "= 1", "= 3"),
-        at("N C", "= a", f"= {-FAR}", "= 0", "= -1"),
-        at("N C", "= -2", "= b", "= 0", "= -3"),
-        at("N 6", "= 1 -5", f"= {FAR} {-FAR}", "= 0 1", "= 2 -2"),
-        at("N 6", "= a", "= 9", "= 1"),
-        at("N 6", "= 5", "= 0", "= 1", "= -2"),
-        at("N C", "= -1", f"= {FAR}", "= 0", "= -2"),
-        at("N 6", "= 3", f"= {2**31 - 1}", "= 1", "= -1"),
-        *[at("N C", "= 1 0", "= 9 3"), at("N C", "= 1 0", "= 9 3", "= 1 -1")],
-        at("N C", "= 1", "= 2", "= 0", "= 0"),
-        at("N C", "= 1", "= 2", "= 2"),
-        *[at("N C", ". 1", ". 2", ". 0"), at("N C", "= 1", "= 2", "1x1= 0")],
-        *[at("", "=", "="), at("N C", "=", "=")],
+    [
+        *[f"N C, = {a}, = {b}, = {c}" for a, b, c in SLICES],
+        "N C, = 0, = 99, = 0, = 2 | N C, = 1, = 7, = -1, = 3 | N C, = -1, = -99, = 0, = -1 | "
+        "N C, = 5, = 0, = 1, = -2 | N C, = a, = b, = 0 | N C, = a, = b, = 1, = 2 | N C, = a, = 5, = 0 | "
+        "N+3 C, = 1, = 3, = 0 | N+3 C, = -2, = -1, = 0 | N C, = n+1, = 9, = 0 | N C, = n-1, = m-2, = 0 | "
+        "N C, = n, = 2*n+1, = 1, = 2 | N+2 C, = -1, = n-1, = 0, = -1 | N C, = 2, = b, = -2 | "
+        f"N C, = -3, = b, = 0 | N C, = a, = -1, = 1, = 3 | N C, = a, = {-FAR}, = 0, = -1 | "
+        f"N C, = -2, = b, = 0, = -3 | N 6, = 1 -5, = {FAR} {-FAR}, = 0 1, = 2 -2 | "
+        f"N 6, = a, = 9, = 1 | N 6, = 5, = 0, = 1, = -2 | N C, = -1, = {FAR}, = 0, = -2 | "
+        f"N 6, = 3, = {2**31 - 1}, = 1, = -1 | N C, = 1 0, = 9 3 | N C, = 1 0, = 9 3, = 1 -1 | "
+        "N C, = 1, = 2, = 0, = 0 | N C, = 1, = 2, = 2 | N C, . 1, . 2, . 0 | N C, = 1, = 2, 1x1= 0 | "
+        "[], =, = | N C, =, =",
     ],
+    first=10,
 )
 def slices(node: Node) -> Output:
     """Of each axis the elements at start, start + step, ... that lie before end; both ends clamped to the axis."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from absint.research.specification.formulas import FALSE, TRUE, Term, both, equal, total
 from absint.research.specification.layout import number
-from absint.research.specification.learning import ML
 from absint.research.specification.node import Attribute, Input, Node, Output, held, listed, tensor
-from absint.research.specification.specs import at, specifies
+from absint.research.specification.specs import instances, learned, specifies
 
 
 def _holder(node: Node, kind: str) -> tuple[Input, Term]:
@@ -32,21 +31,13 @@ def _is_filled(node: Node, count: Term) -> None:
     node.requires(count >= 1, "the sequence must not be empty")
 
 
-@specifies("SequenceLength", grid=[at("sequence K: N C"), at("sequence K int64:"), at("sequence 0: N")])
+@specifies("SequenceLength", "sequence K: N C | sequence K int64: | sequence 0: N")
 def length(node: Node) -> Output:
     """The number of tensors, in a scalar."""
     return tensor([], [_holder(node, "sequence")[1]])
 
 
-@specifies(
-    "SequenceAt",
-    grid=[
-        at("sequence K: N C", ". p"),
-        at("sequence K: N", ". p-3"),
-        at("sequence K int64:", ". -1"),
-        at("sequence 2: N", ". 2"),
-    ],
-)
+@specifies("SequenceAt", "sequence K: N C, . p | sequence K: N, . p-3 | sequence K int64:, . -1 | sequence 2: N, . 2")
 def taken(node: Node) -> Output:
     """The sizes of a tensor of the sequence."""
     given, count = _holder(node, "sequence")
@@ -54,13 +45,13 @@ def taken(node: Node) -> Output:
     return tensor(given.dims)
 
 
-@specifies("SequenceConstruct", grid=[at("N C"), at("N C", "N C"), at("N", "M C", ""), at("int64: N", "int64: M")])
+@specifies("SequenceConstruct", "N C | N C, N C | N, M C, [] | int64: N, int64: M")
 def constructed(node: Node) -> Output:
     """The inputs."""
     return listed([given.dims for given in node.given()])
 
 
-@specifies("SequenceEmpty", grid=[at(), at(dtype=7)])
+@specifies("SequenceEmpty", " | ; dtype=7")
 def empty(_: Node) -> Output:
     """Nothing."""
     return listed([])
@@ -68,13 +59,9 @@ def empty(_: Node) -> Output:
 
 @specifies(
     "SequenceInsert",
-    grid=[
-        at("sequence K: N C", "N C"),
-        at("sequence K: N C", "N C", ". p"),
-        at("sequence K int64: N", "int64: N", ". p-3"),
-        at("sequence K:", "", ". 0"),
-        *[at("sequence 2: N", "M C", position) for position in (None, ". 0", ". 1", ". 2", ". -1", ". -2", ". 3")],
-    ],
+    "sequence K: N C, N C | sequence K: N C, N C, . p | sequence K int64: N, int64: N, . p-3 | sequence K:, [], . 0 | "
+    "sequence 2: N, M C, - | sequence 2: N, M C, . 0 | sequence 2: N, M C, . 1 | sequence 2: N, M C, . 2 | "
+    "sequence 2: N, M C, . -1 | sequence 2: N, M C, . -2 | sequence 2: N, M C, . 3",
 )
 def inserted(node: Node) -> Output:
     """One tensor more: before the one at the position, by default at the end."""
@@ -93,13 +80,7 @@ def inserted(node: Node) -> Output:
 
 @specifies(
     "SequenceErase",
-    grid=[
-        at("sequence K: N C"),
-        at("sequence K: N C", ". p"),
-        at("sequence K int64: N", ". p-3"),
-        at("sequence K:", ". -1"),
-        at("sequence 2: N", ". 2"),
-    ],
+    "sequence K: N C | sequence K: N C, . p | sequence K int64: N, . p-3 | sequence K:, . -1 | sequence 2: N, . 2",
 )
 def erased(node: Node) -> Output:
     """One tensor less: without the one at the position, by default the last."""
@@ -112,13 +93,10 @@ def erased(node: Node) -> Output:
 
 @specifies(
     "ConcatFromSequence",
-    grid=[
-        *[at("sequence K: N C", axis=axis) for axis in (0, 1, -1, -2)],
-        at("sequence K: N", axis=0),
-        at("sequence 3: N C", axis=1),
-        *[at("sequence K: N C", axis=axis, new_axis=1) for axis in (0, 1, 2, -1, -3)],
-        at("sequence K:", axis=0, new_axis=1),
-    ],
+    "sequence K: N C; axis=0 | sequence K: N C; axis=1 | sequence K: N C; axis=-1 | sequence K: N C; axis=-2 | "
+    "sequence K: N; axis=0 | sequence 3: N C; axis=1 | sequence K: N C; axis=0 new_axis=1 | "
+    "sequence K: N C; axis=1 new_axis=1 | sequence K: N C; axis=2 new_axis=1 | "
+    "sequence K: N C; axis=-1 new_axis=1 | sequence K: N C; axis=-3 new_axis=1 | sequence K:; axis=0 new_axis=1",
 )
 def joined(node: Node) -> Output:
     """The tensors one after the other along an axis, or along a new one."""
@@ -133,14 +111,9 @@ def joined(node: Node) -> Output:
 
 @specifies(
     "SplitToSequence",
-    grid=[
-        *[at("N C", axis=axis, keepdims=keepdims) for axis in (0, -1) for keepdims in (0, 1)],
-        at("N"),
-        *[at("N C", "= a b", axis=axis) for axis in (0, 1)],
-        at("N", "= a 3 b"),
-        *[at(dims, ". 2") for dims in ("5 C", "4 C", "1 C", "0 C")],
-        at("N 6", ". 3", axis=1),
-    ],
+    "N C; axis=0 keepdims=0 | N C; axis=0 keepdims=1 | N C; axis=-1 keepdims=0 | N C; axis=-1 keepdims=1 | N | "
+    "N C, = a b; axis=0 | N C, = a b; axis=1 | N, = a 3 b | 5 C, . 2 | 4 C, . 2 | 1 C, . 2 | 0 C, . 2 | "
+    "N 6, . 3; axis=1",
 )
 def split(node: Node) -> Output:
     """Chunks along an axis: of size 1, of a given size but for the last, or of given sizes."""
@@ -163,7 +136,7 @@ def split(node: Node) -> Output:
     return listed([[*before, size, *after] for size in given])
 
 
-@specifies("Optional", grid=[at("N C"), at("int64:")])
+@specifies("Optional", "N C | int64:")
 def wrapped(node: Node) -> Output:
     """The input, if there is one."""
     given = node.input(0)
@@ -172,8 +145,8 @@ def wrapped(node: Node) -> Output:
     return held(1, given.dims)
 
 
-@specifies("OptionalHasElement", first=18, grid=[at(), at("N C"), at("sequence K: N")])
-@specifies("OptionalHasElement", grid=[at("optional 1: N C"), at("optional 0: N C")])
+@specifies("OptionalHasElement", " | N C | sequence K: N", first=18)
+@specifies("OptionalHasElement", "optional 1: N C | optional 0: N C")
 def has(node: Node) -> Output:
     """A truth in a scalar: a tensor and a sequence are there, no input is not."""
     given = node.optional(0)
@@ -182,8 +155,8 @@ def has(node: Node) -> Output:
     return Output((), (given.length >= 1 if given.length is not None and given.holder == "optional" else TRUE,))
 
 
-@specifies("OptionalGetElement", first=18, grid=[at("N C"), at("sequence K: N")])
-@specifies("OptionalGetElement", grid=[at("optional 1: N C"), at("optional 0: N C")])
+@specifies("OptionalGetElement", "N C | sequence K: N", first=18)
+@specifies("OptionalGetElement", "optional 1: N C | optional 0: N C")
 def got(node: Node) -> Output:
     """The content of an optional value; a tensor or a sequence as it is."""
     given = node.input(0)
@@ -207,15 +180,10 @@ def _labels(node: Node, *names: str) -> int:
     return len(value)
 
 
-@specifies(
+@learned(
     "ZipMap",
-    domain=ML,
-    grid=[
-        *[at(dims, classlabels_int64s=[4, 2, 7]) for dims in ("N C", "C")],
-        at("N C", classlabels_strings=["a", "b"]),
-        at("N 1", classlabels_strings=["a"]),
-        at("N 4", classlabels_int64s=[4, 2, 7]),
-    ],
+    "N C; classlabels_int64s=[4, 2, 7] | C; classlabels_int64s=[4, 2, 7] | N C; classlabels_strings=['a', 'b'] | "
+    "N 1; classlabels_strings=['a'] | N 4; classlabels_int64s=[4, 2, 7]",
 )
 def mapped(node: Node) -> Output:
     """For each row a map from labels to the numbers of its columns, which are scalars."""
@@ -225,13 +193,10 @@ def mapped(node: Node) -> Output:
     return held(x.dims[0] if x.rank == 2 else 1, [])
 
 
-@specifies(
+@learned(
     "DictVectorizer",
-    domain=ML,
-    grid=[
-        at("map K int64:", int64_vocabulary=[4, 3, 0, 1, 2, 9]),
-        at("map K string:", string_vocabulary=["k1", "k0", "k2", "k3", "k4", "k5", "k6"]),
-    ],
+    "map K int64:; int64_vocabulary=[4, 3, 0, 1, 2, 9] | "
+    "map K string:; string_vocabulary=['k1', 'k0', 'k2', 'k3', 'k4', 'k5', 'k6']",
 )
 def vectorised(node: Node) -> Output:
     """A number for each word of the vocabulary, in a row: the documents say 1-D, onnxruntime gives a table of one row,
@@ -241,7 +206,7 @@ def vectorised(node: Node) -> Output:
     return tensor([1, _labels(node, "int64_vocabulary", "string_vocabulary")])
 
 
-@specifies("CastMap", domain=ML, grid=[at("map K int64:"), at("map K int64:", map_form="SPARSE", max_map=3)])
+@learned("CastMap", "map K int64: | map K int64:; map_form=SPARSE max_map=3")
 def cast(node: Node) -> Output:
     """The numbers of the map in a row, or with a place for each key below `max_map`, which is above all keys."""
     _, count = _holder(node, "map")
@@ -255,42 +220,31 @@ def cast(node: Node) -> Output:
 # Strings
 
 
-@specifies("RegexFullMatch", grid=[at("string: N C", pattern="a.*"), at("string:", pattern="[0-9]+")])
+@specifies("RegexFullMatch", "string: N C; pattern=a.* | string:; pattern='[0-9]+'")
 def matches(node: Node) -> Output:
     """The shape of the strings."""
     return tensor(node.input(0).dims)
 
 
-GRAMS: Final[dict[str, Attribute]] = {
+GRAMS: Final[Mapping[str, Attribute]] = {
     "mode": "TF",
     "min_gram_length": 1,
     "max_gram_length": 2,
     "max_skip_count": 1,
     "ngram_counts": [0, 2],
     "ngram_indexes": [4, 0, 2],
-    "pool_int64s": [2, 3, 5, 4],
 }
-WEIGHTS: Final = [0.5, 2.0, 1.0]
+POOL: Final = "pool_int64s=[2, 3, 5, 4]"
 
 
 @specifies(
     "TfIdfVectorizer",
-    grid=[
-        *[at(dims)._replace(attributes=GRAMS) for dims in ("int64: C", "int64: N C", "int64:", "int64: N M C")],
-        at("string: C")._replace(
-            attributes={
-                **{name: value for name, value in GRAMS.items() if name != "pool_int64s"},
-                "pool_strings": ["a", "b", "c", "d"],
-            }
-        ),
-        *[at(dims)._replace(attributes={**GRAMS, "weights": WEIGHTS}) for dims in ("int64: C", "int64: N C")],
-        at("string: N C")._replace(
-            attributes={
-                **{name: value for name, value in GRAMS.items() if name != "pool_int64s"},
-                "pool_strings": ["a", "b", "a", "a"],
-            }
-        ),
-    ],
+    instances(
+        f"int64: C; {POOL} | int64: N C; {POOL} | int64:; {POOL} | int64: N M C; {POOL} | "
+        f"string: C; pool_strings=['a', 'b', 'c', 'd'] | int64: C; {POOL} weights=[0.5, 2.0, 1.0] | "
+        f"int64: N C; {POOL} weights=[0.5, 2.0, 1.0] | string: N C; pool_strings=['a', 'b', 'a', 'a']",
+        **GRAMS,
+    ),
 )
 def counts(node: Node) -> Output:
     """A count for each index up to the greatest, of a row or of each row."""

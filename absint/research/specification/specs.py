@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from ast import literal_eval
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
 from importlib import import_module
@@ -16,6 +17,8 @@ from absint.research.specification.node import Attribute, IllegalError, Input, M
 F = TypeVar("F", bound="Function")
 MICROSOFT: Final = "com.microsoft"
 """The domain of onnxruntime's own operators: its docs/ContribOperators.md."""
+ML: Final = "ai.onnx.ml"
+"""Classical machine learning."""
 
 Function = Callable[[Node], Output | Sequence[Output]]
 Shown = Literal["elements", "signed", "sizes", "fills"]
@@ -173,14 +176,16 @@ _FOLLOWED: dict[tuple[str, str], list[Instance]] = {}
 _VARIED: list[Vary] = []
 
 
-def specifies(
-    operators: str, *, grid: Iterable[Instance], domain: str = "", first: int = 1, last: int = 1 << 16
-) -> Callable[[F], F]:
+Grid = str | Iterable[str | Instance]
+"""Instances, or texts that `instances` reads."""
+
+
+def specifies(operators: str, grid: Grid, *, domain: str = "", first: int = 1, last: int = 1 << 16) -> Callable[[F], F]:
     """Register a function as the specification of operators, from version `first` to `last`."""
 
     def register(function: F) -> F:
         names = tuple(operators.split())
-        found = Specification(names, domain, first, last, function, tuple(grid))
+        found = Specification(names, domain, first, last, function, tuple(_read(grid)))
         for name in names:
             _SPECIFICATIONS.setdefault((domain, name), []).append(found)
         return function
@@ -188,10 +193,21 @@ def specifies(
     return register
 
 
-def follows(instances: Mapping[str, Sequence[Instance]], domain: str = "") -> None:
-    """Compare operators of a domain at these nodes too."""
-    for operator, found in instances.items():
-        _FOLLOWED.setdefault((domain, operator), []).extend(found)
+def contributed(operators: str, grid: Grid) -> Callable[[F], F]:
+    """Register a function as the specification of operators of onnxruntime's own."""
+    return specifies(operators, grid, domain=MICROSOFT)
+
+
+def learned(operators: str, grid: Grid, *, first: int = 1, last: int = 1 << 16) -> Callable[[F], F]:
+    """Register a function as the specification of operators of classical machine learning."""
+    return specifies(operators, grid, domain=ML, first=first, last=last)
+
+
+def follows(grids: Mapping[str, Grid], domain: str = "") -> None:
+    """Compare operators of a domain at these nodes too. A name may be several."""
+    for operators, grid in grids.items():
+        for operator in operators.split():
+            _FOLLOWED.setdefault((domain, operator), []).extend(_read(grid))
 
 
 def varies(vary: Vary) -> None:
@@ -231,7 +247,58 @@ def _load() -> None:
         import_module(f"absint.research.specification.{name}")
 
 
-def at(*inputs: str | None, outputs: int = 1, first: int = 1, last: int = 1 << 16, **attributes: Attribute) -> Instance:
+def instances(grid: str, **common: Attribute) -> list[Instance]:
+    """Instances as text, with attributes for all of them.
+
+    A bar is between two of them, a comma between two inputs, which are written as in `at`; `[]` is a scalar, and `-` is
+    left out. A semicolon stands before what has a name in `at`. Values that are no numbers and no lists are words.
+
+    >>> [str(found) for found in instances("N C, [], = 1 n; axis=1 pads=[0, 1] | N, -; mode=edge", keepdims=0)]
+    ['[N, C], [], =[1, n] keepdims=0 axis=1 pads=[0, 1]', '[N], - keepdims=0 mode=edge']
+    """
+    return [_instance(text, common) for text in grid.split("|")]
+
+
+def typed(dtype: str, grid: str, **common: Attribute) -> list[Instance]:
+    """The instances, floats of another type."""
+    return [
+        found._replace(inputs=tuple([a._replace(dtype=dtype) if a and a.dtype == "float" else a for a in found.inputs]))
+        for found in instances(grid, **common)
+    ]
+
+
+def _read(grid: Grid) -> Iterator[Instance]:
+    for part in [grid] if isinstance(grid, str) else grid:
+        yield from instances(part) if isinstance(part, str) else [part]
+
+
+def _instance(text: str, common: Mapping[str, Attribute]) -> Instance:
+    listed, _, options = text.partition(";")
+    inputs = [_ABBREVIATED.get(part.strip(), part.strip()) for part in listed.split(",")] if listed.strip() else []
+    assert not _OPTION.sub("", options).strip(), text
+    named = {name: _value(value) for name, value in _OPTION.findall(options)}
+    return at(*inputs, **{**common, **named})  # type: ignore[arg-type]
+
+
+_ABBREVIATED: Final = {"[]": "", "-": None}
+_OPTION: Final = re.compile(r"(\w+)=(\[.*?\]|\S+)")
+
+
+def _value(text: str) -> Attribute:
+    try:
+        return cast(Attribute, literal_eval(text))
+    except (ValueError, SyntaxError):
+        return text
+
+
+def at(
+    *inputs: str | None,
+    outputs: int = 1,
+    first: int = 1,
+    last: int = 1 << 16,
+    natural: str = "",
+    **attributes: Attribute,
+) -> Instance:
     """An instance, its inputs as text; None is left out.
 
     `N C+1 3` are the dims of a float tensor, `int64: N` of another type, `int64=0: N` of one that is all 0 in runs;
@@ -239,7 +306,7 @@ def at(*inputs: str | None, outputs: int = 1, first: int = 1, last: int = 1 << 1
     `float: = 2 1/2` is a vector of floats, `bool: = a 1 0` one of truths: whether `a` is 1 or more, true, false.
     `sequence K: N C` holds K tensors, `optional 1: N C` one and `optional 0: N C` none, `map K int64:` K scalars.
     """
-    return Instance(tuple(map(_argument, inputs)), attributes, outputs, first, last)
+    return Instance(tuple(map(_argument, inputs)), attributes, outputs, first, last, natural=tuple(natural))
 
 
 def _argument(text: str | None) -> Argument | None:

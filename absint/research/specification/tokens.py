@@ -7,19 +7,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from absint.research.specification.formulas import Formula, Int, both, either, equal, product, term
-from absint.research.specification.node import Attribute, Input, Node, Output, tensor
+from absint.research.specification.node import Input, Node, Output, tensor
 from absint.research.specification.products import multiplied
-from absint.research.specification.specs import MICROSOFT, Instance, at, specifies
+from absint.research.specification.specs import contributed, instances
 
 
-@specifies(
+@contributed(
     "MatMulFpQ4",
-    domain=MICROSOFT,
-    grid=[
-        at("M K", "uint8: 100", "= 32 5", blk_quant_type=0),
-        at("B M K", "uint8: 100", "= 32 5", blk_quant_type=0),
-        at("K", "uint8: 100", "= 32 5", blk_quant_type=0),
-    ],
+    "M K, uint8: 100, = 32 5; blk_quant_type=0 | B M K, uint8: 100, = 32 5; blk_quant_type=0 | "
+    "K, uint8: 100, = 32 5; blk_quant_type=0",
 )
 def packed(node: Node) -> Output:
     """A times a packed matrix, whose sizes are input 2."""
@@ -30,16 +26,10 @@ def packed(node: Node) -> Output:
     return tensor(multiplied(node, node.input(0), Input((sizes[0], sizes[1]))))
 
 
-@specifies(
+@contributed(
     "MoE",
-    domain=MICROSOFT,
-    grid=[
-        at("T H", "R E", "4 16 8", None, "F 8 16", k=2),
-        at("T H", "R 4", "4 16 8", None, "4 G 16", k=2),
-        at("T H", "R", "4 16 8", None, "4 G 16", k=2),
-        at("B L H", "R E", "4 I 8", "4 I", "4 8 J", "4 8", k=1),
-        at("B L H", "R E", "4 I 8", "I", "4 8 J", "4 8", k=1),
-    ],
+    "T H, R E, 4 16 8, -, F 8 16; k=2 | T H, R 4, 4 16 8, -, 4 G 16; k=2 | T H, R, 4 16 8, -, 4 G 16; k=2 | "
+    "B L H, R E, 4 I 8, 4 I, 4 8 J, 4 8; k=1 | B L H, R E, 4 I 8, I, 4 8 J, 4 8; k=1",
 )
 def experts(node: Node) -> Output:
     """The shape of the input: tokens with H features. The router has a row for each token and a column for each
@@ -71,13 +61,10 @@ def _of_sizes(node: Node, wanted: Mapping[int, Sequence[Int]]) -> Formula:
     return both(*(equal(size, fit) for one, sizes in given for size, fit in zip(one.dims, sizes, strict=True)))
 
 
-@specifies(
+@contributed(
     "QMoE",
-    domain=MICROSOFT,
-    grid=[
-        at("T H", "R E", "uint8: 4 16 4", "4 16", None, "uint8: 4 8 8", "4 8", k=2),
-        at("B L 8", "R 4", "uint8: 4 16 8", "4 16", None, "uint8: 4 8 16", "4 8", k=2, expert_weight_bits=8),
-    ],
+    "T H, R E, uint8: 4 16 4, 4 16, -, uint8: 4 8 8, 4 8; k=2 | "
+    "B L 8, R 4, uint8: 4 16 8, 4 16, -, uint8: 4 8 16, 4 8; k=2 expert_weight_bits=8",
 )
 def quantised_experts(node: Node) -> Output:
     """As MoE, with packed weights: a byte of the last axis holds 8 / bits features."""
@@ -95,34 +82,12 @@ def quantised_experts(node: Node) -> Output:
     return found
 
 
-@specifies(
+@contributed(
     "NGramHashMapping",
-    domain=MICROSOFT,
-    grid=[
-        at("int64=0: B S", "int64=1: M", "int64=1: V", outputs=2, max_ngram_size=3, n_head_per_ngram=2, pad_id=0),
-        at(
-            "int64=0: B S",
-            "int64=1: 3",
-            "int64=1: 2",
-            "int64=0: C P",
-            outputs=2,
-            max_ngram_size=2,
-            n_head_per_ngram=2,
-            pad_id=0,
-        ),
-        at(
-            "int64=0: B S",
-            "int64=1: 3",
-            "int64=1: 4",
-            None,
-            "int64=0: W",
-            "int64=0:",
-            max_ngram_size=3,
-            n_head_per_ngram=2,
-            pad_id=0,
-        ),
-        at("int64=0: B", "int64=1: 3", "int64=1: 4", max_ngram_size=3, n_head_per_ngram=2, pad_id=0),
-    ],
+    "int64=0: B S, int64=1: M, int64=1: V; outputs=2 max_ngram_size=3 n_head_per_ngram=2 pad_id=0 | "
+    "int64=0: B S, int64=1: 3, int64=1: 2, int64=0: C P; outputs=2 max_ngram_size=2 n_head_per_ngram=2 pad_id=0 | "
+    "int64=0: B S, int64=1: 3, int64=1: 4, -, int64=0: W, int64=0:; max_ngram_size=3 n_head_per_ngram=2 pad_id=0 | "
+    "int64=0: B, int64=1: 3, int64=1: 4; max_ngram_size=3 n_head_per_ngram=2 pad_id=0",
 )
 def hashes(node: Node) -> list[Output]:
     """A hash for each token, length of an n-gram and head; then the last tokens, which the next call needs."""
@@ -136,21 +101,9 @@ def hashes(node: Node) -> list[Output]:
     return [tensor([*tokens, count]), tensor([batch, longest - 1])][: node.outputs]
 
 
-@specifies(
+@contributed(
     "VarlenNGramHashMapping",
-    domain=MICROSOFT,
-    grid=[
-        at(
-            "int64=0: N",
-            "int64=1: M",
-            "int64=1: 4",
-            "int32: = 0 n",
-            outputs=2,
-            max_ngram_size=3,
-            n_head_per_ngram=2,
-            pad_id=0,
-        )
-    ],
+    "int64=0: N, int64=1: M, int64=1: 4, int32: = 0 n; outputs=2 max_ngram_size=3 n_head_per_ngram=2 pad_id=0",
 )
 def hashes_of_rows(node: Node) -> list[Output]:
     """As NGramHashMapping, of rows one after the other; input 3 has the beginning of each, and the end."""
@@ -172,11 +125,7 @@ def hashes_of_rows(node: Node) -> list[Output]:
     return [tensor([tokens[0], count]), tensor([bounds[0] - 1, longest - 1])][: node.outputs]
 
 
-@specifies(
-    "WordConvEmbedding",
-    domain=MICROSOFT,
-    grid=[at("int32=0: N M", "F 1 K 4", "B", "10 D"), at("int32=0: N 5", "6 1 K D", "6", "10 D")],
-)
+@contributed("WordConvEmbedding", "int32=0: N M, F 1 K 4, B, 10 D | int32=0: N 5, 6 1 K D, 6, 10 D")
 def words(node: Node) -> Output:
     """A vector for each word, a row of characters, with a feature for each filter."""
     text, filters, bias, vectors = (node.input(place) for place in range(4))
@@ -191,31 +140,18 @@ def words(node: Node) -> Output:
 # Operators that read a memory
 
 
-def _attended(count: int, context: int | None, *last: str | None, **attributes: Attribute) -> Instance:
-    """The memory has 6 features, the input 4, a state 5."""
-    joined = context or 6
-    found = at(
-        *("T B 4", f"{count} 20 {4 + joined}", f"{count} 20 5", f"{count} 40", "int32=1: B", None, None, None),
-        *(f"{count} 5 A", f"{count} 6 A", f"{count} A", "B M 6", "int32=1: B", *last),
-        outputs=3,
-    )
-    return found._replace(attributes={"hidden_size": 5, **attributes})
-
-
-@specifies(
+@contributed(  # the memory has 6 features, the input 4, a state 5
     "AttnLSTM",
-    domain=MICROSOFT,
-    grid=[
-        _attended(1, None),
-        _attended(1, 8, "1 11 8", direction="reverse"),
-        _attended(2, 8, "2 D 8", direction="bidirectional"),
-        at(
-            *("T B I", "1 20 W", "1 20 5", "1 C", "int32=1: S", None, None, None),
-            *("1 5 A", "1 6 E", "1 F", "G M 6", "int32=1: L"),
-            outputs=3,
-            hidden_size=5,
-        ),
-    ],
+    instances(
+        "T B 4, 1 20 10, 1 20 5, 1 40, int32=1: B, -, -, -, 1 5 A, 1 6 A, 1 A, B M 6, int32=1: B | "
+        "T B 4, 1 20 12, 1 20 5, 1 40, int32=1: B, -, -, -, 1 5 A, 1 6 A, 1 A, B M 6, int32=1: B, 1 11 8; "
+        "direction=reverse | "
+        "T B 4, 2 20 12, 2 20 5, 2 40, int32=1: B, -, -, -, 2 5 A, 2 6 A, 2 A, B M 6, int32=1: B, 2 D 8; "
+        "direction=bidirectional | "
+        "T B I, 1 20 W, 1 20 5, 1 C, int32=1: S, -, -, -, 1 5 A, 1 6 E, 1 F, G M 6, int32=1: L",
+        outputs=3,
+        hidden_size=5,
+    ),
 )
 def attentive(node: Node) -> list[Output]:
     """As LSTM, whose input is joined with what the state attends to in a memory (batch, places, features)."""
@@ -250,15 +186,10 @@ def attentive(node: Node) -> list[Output]:
     return [tensor([steps, count, batch, hidden]), state, state][: node.outputs]
 
 
-@specifies(
+@contributed(
     "DecoderMaskedMultiHeadAttention",
-    domain=MICROSOFT,
-    grid=[
-        at("B 1 8", "B 1 8", "B 1 8", num_heads=2),
-        at("B 1 8", "C 1 8", "D 1 8", num_heads=2),
-        at("B 1 8", "B 2 L 4", "C 2 M 4", num_heads=2),
-        at("B 2 8", "B 2 8", "B 2 8", num_heads=2),
-    ],
+    "B 1 8, B 1 8, B 1 8; num_heads=2 | B 1 8, C 1 8, D 1 8; num_heads=2 | B 1 8, B 2 L 4, C 2 M 4; num_heads=2 | "
+    "B 2 8, B 2 8, B 2 8; num_heads=2",
 )
 def decoded(node: Node) -> list[Output]:
     """The shape of the queries, which are one step of each row."""
@@ -278,13 +209,10 @@ def decoded(node: Node) -> list[Output]:
     return [tensor(q.dims)]
 
 
-@specifies(
+@contributed(
     "GatedDeltaNet",
-    domain=MICROSOFT,
-    grid=[
-        at("B S 2 8", "B S 2 8", "B S 4 6", None, "B S 4", "B S 4", "B 4 6 8", outputs=2),
-        at("B S 2 8", "B S 2 8", "B S 4 6", None, "B S 4", "B S 4", "C H V K", outputs=2),
-    ],
+    "B S 2 8, B S 2 8, B S 4 6, -, B S 4, B S 4, B 4 6 8; outputs=2 | "
+    "B S 2 8, B S 2 8, B S 4 6, -, B S 4, B S 4, C H V K; outputs=2",
 )
 def updated(node: Node) -> list[Output]:
     """(batch, steps, heads, size of a value); a matrix (size of a value, of a key) for each head."""
@@ -302,7 +230,7 @@ def updated(node: Node) -> list[Output]:
     return [tensor([batch, steps, heads, value]), tensor([batch, heads, value, key])][: node.outputs]
 
 
-@specifies("GatherPacked", domain=MICROSOFT, grid=[at("uint8: 9 36", "int64=0: B L", K=64, packed_type=2)])
+@contributed("GatherPacked", "uint8: 9 36, int64=0: B L; K=64 packed_type=2")
 def unpacked(node: Node) -> Output:
     """The axes of the indices, and the K features of a row."""
     return tensor([*node.input(1).dims, term(node.integer("K"))])

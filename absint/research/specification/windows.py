@@ -24,7 +24,7 @@ from absint.research.specification.formulas import (
     product,
 )
 from absint.research.specification.node import Input, Node, Output, tensor
-from absint.research.specification.specs import at, specifies
+from absint.research.specification.specs import specifies
 
 
 def positions(padded: Term, span: Int, stride: int) -> Defined:
@@ -56,32 +56,20 @@ def require_kernel(node: Node, kernel: Sequence[Term]) -> None:
         node.agree(kernel, wanted, "kernel_shape must be the shape of the kernel")
 
 
-CONVOLUTIONS = [
-    at("N C H", "M D K"),
-    at("N C H", "M D 3", "B", strides=[2], pads=[1, 1]),
-    at("N C H W", "M D K L", dilations=[2, 1], pads=[1, 0, 2, 3]),
-    at("N C H", "M D 3", group=2),
-    at("N C H W", "M D 3 3", strides=[2, 3], kernel_shape=[3, 3]),
-    at("N C H", "M D 3", auto_pad="VALID", strides=[2]),
-    at("N C H", "M D 3", auto_pad="SAME_UPPER", strides=[2]),
-    at("N C H", "M D 3", auto_pad="SAME_LOWER", strides=[3]),
-    at("N C H", "M D 4", strides=[3], pads=[2, 1]),
-    at("N C H W D", "M E 1 2 3", strides=[1, 2, 3], pads=[0, 1, 2, 3, 2, 1], dilations=[1, 2, 1]),
-    at("N 6 H", "8 2 3", "B", group=3),
-    at("N 6 H", "8 3 3", group=2),
-    at("N C H", "M D K", kernel_shape=[3]),
-    at("N C H", "M D 3", "A 1"),
-    at("N C H", "M D 2 3"),
-    at("N C", "M D"),
-    at("N C H+2", "M D 3", strides=[2]),
-    at("N C H", "M D 3", auto_pad="SAME"),
-    at("N C H", "M D K", auto_pad="SAME_UPPER"),
-    at("N C H W", "M D K 3", auto_pad="SAME_LOWER", strides=[1, 2]),
-    at("N C H", "M D 3", strides=[2, 3], dilations=[2, 1], pads=[1, 2, 3, 4]),
-    at("N C H W", "M D 3 3", auto_pad="SAME_UPPER", dilations=[1, 1, 2]),
-    *[at("N C H W", "M D 3 3", strides=[3]), at("N C H W", "M D 3 3", dilations=[3])],
-    *[at("N C H W", "M D 3 3", pads=[3, 3]), at("N C H W", "M D 3 3", kernel_shape=[3])],
-]
+CONVOLUTIONS = (
+    "N C H, M D K | N C H, M D 3, B; strides=[2] pads=[1, 1] | "
+    "N C H W, M D K L; dilations=[2, 1] pads=[1, 0, 2, 3] | N C H, M D 3; group=2 | "
+    "N C H W, M D 3 3; strides=[2, 3] kernel_shape=[3, 3] | N C H, M D 3; auto_pad=VALID strides=[2] | "
+    "N C H, M D 3; auto_pad=SAME_UPPER strides=[2] | N C H, M D 3; auto_pad=SAME_LOWER strides=[3] | "
+    "N C H, M D 4; strides=[3] pads=[2, 1] | "
+    "N C H W D, M E 1 2 3; strides=[1, 2, 3] pads=[0, 1, 2, 3, 2, 1] dilations=[1, 2, 1] | "
+    "N 6 H, 8 2 3, B; group=3 | N 6 H, 8 3 3; group=2 | N C H, M D K; kernel_shape=[3] | N C H, M D 3, A 1 | "
+    "N C H, M D 2 3 | N C, M D | N C H+2, M D 3; strides=[2] | N C H, M D 3; auto_pad=SAME | "
+    "N C H, M D K; auto_pad=SAME_UPPER | N C H W, M D K 3; auto_pad=SAME_LOWER strides=[1, 2] | "
+    "N C H, M D 3; strides=[2, 3] dilations=[2, 1] pads=[1, 2, 3, 4] | "
+    "N C H W, M D 3 3; auto_pad=SAME_UPPER dilations=[1, 1, 2] | N C H W, M D 3 3; strides=[3] | "
+    "N C H W, M D 3 3; dilations=[3] | N C H W, M D 3 3; pads=[3, 3] | N C H W, M D 3 3; kernel_shape=[3]"
+)
 
 
 def in_onnxruntime(fits: Defined, padded: Term, span: Int, stride: int, end: Term | None = None) -> Defined:
@@ -94,7 +82,7 @@ def in_onnxruntime(fits: Defined, padded: Term, span: Int, stride: int, end: Ter
     )
 
 
-@specifies("Conv", grid=CONVOLUTIONS)
+@specifies("Conv", CONVOLUTIONS)
 def sliding(node: Node, weight: int = 1, bias: int = 2, *, divides_towards_0: bool = False) -> Output:
     """X (N, C, axes...) with W (M, C/group, kernel...): N, M, and the positions along each axis.
 
@@ -145,14 +133,11 @@ def sliding(node: Node, weight: int = 1, bias: int = 2, *, divides_towards_0: bo
 
 @specifies(
     "ConvInteger",
-    grid=[
-        at("uint8: N C H", "uint8: M D 3", strides=[2, 3], dilations=[2, 1], pads=[1, 2, 3]),
-        at("uint8: N C H", "uint8: M D K"),
-        at("uint8: N C H W", "uint8: M D 3 3", strides=[2, 1], pads=[1, 1, 0, 2]),
-        at("uint8: N C H W", "uint8: M D 3 2", kernel_shape=[3, 2], dilations=[1, 2]),
-        at("uint8: N C H", "uint8: M D K", kernel_shape=[3], dilations=[2], pads=[1, 1], strides=[3]),
-        at("uint8: N C H", "uint8: M D K", "uint8:", "uint8:"),
-    ],
+    "uint8: N C H, uint8: M D 3; strides=[2, 3] dilations=[2, 1] pads=[1, 2, 3] | uint8: N C H, uint8: M D K | "
+    "uint8: N C H W, uint8: M D 3 3; strides=[2, 1] pads=[1, 1, 0, 2] | "
+    "uint8: N C H W, uint8: M D 3 2; kernel_shape=[3, 2] dilations=[1, 2] | "
+    "uint8: N C H, uint8: M D K; kernel_shape=[3] dilations=[2] pads=[1, 1] strides=[3] | "
+    "uint8: N C H, uint8: M D K, uint8:, uint8:",
 )
 def on_integers(node: Node) -> Output:
     """Conv of inputs 0 and 1; the others are zero points."""
@@ -172,16 +157,12 @@ def _covering(node: Node, size: Term, kernel: Term, stride: int) -> Defined:
 
 @specifies(
     "DeformConv",
+    "N C H W, M D 2 2, N 8 I J; strides=[2, 2, 1] | N C H W, M D 3 3, P 18 I J | "
+    "N C H W, M D 3 2, N 12 I J, B; strides=[2, 1] pads=[1, 0, 2, 1] | "
+    "N C H W, M D 2 2, N 8 I J, M, N 4 I J; group=2 | N C H W, M D K 2, N O I J, -, N P I J; offset_group=2 | "
+    "N C H W, M D 2 2, N 8 I J; kernel_shape=[2, 2] dilations=[2, 1] | "
+    "N C H W, M D K 2, N 8 I J; kernel_shape=[2, 2] dilations=[1, 3] strides=[2, 2]",
     first=19,
-    grid=[
-        at("N C H W", "M D 2 2", "N 8 I J", strides=[2, 2, 1]),
-        at("N C H W", "M D 3 3", "P 18 I J"),
-        at("N C H W", "M D 3 2", "N 12 I J", "B", strides=[2, 1], pads=[1, 0, 2, 1]),
-        at("N C H W", "M D 2 2", "N 8 I J", "M", "N 4 I J", group=2),
-        at("N C H W", "M D K 2", "N O I J", None, "N P I J", offset_group=2),
-        at("N C H W", "M D 2 2", "N 8 I J", kernel_shape=[2, 2], dilations=[2, 1]),
-        at("N C H W", "M D K 2", "N 8 I J", kernel_shape=[2, 2], dilations=[1, 3], strides=[2, 2]),
-    ],
 )
 def deformed_convolution(node: Node) -> Output:
     """As Conv; two offsets, and perhaps a factor, for each place of the window at each position.
@@ -215,50 +196,39 @@ def deformed_convolution(node: Node) -> Output:
 # Pools: each window is folded into one element
 
 
-POOLS: Final = [
-    *[at("N C H", kernel_shape=[2], strides=[2, 1], first=2), at("N C H W", kernel_shape=[2, 2], pads=[1, 1])],
-    at("N C H", kernel_shape=[3]),
-    at("N C H W", kernel_shape=[3, 2], strides=[2, 3], pads=[1, 0, 1, 1]),
-    at("N C H", kernel_shape=[2], auto_pad="VALID", strides=[2]),
-    at("N C H", kernel_shape=[3], auto_pad="SAME_UPPER", strides=[2]),
-    at("N C H", kernel_shape=[4], strides=[2]),
-    at("N C H", kernel_shape=[2], strides=[3]),
-    at("N C H", kernel_shape=[5], strides=[3], pads=[2, 1]),
-    at("N C H", kernel_shape=[3], strides=[3], pads=[2, 2]),
-    at("N C H", kernel_shape=[4], strides=[3], auto_pad="SAME_LOWER"),
-    at("N C 7", kernel_shape=[2], strides=[2]),
-    at("N C H+3", kernel_shape=[3], strides=[2]),
-    at("N C H+1", kernel_shape=[4], strides=[2]),
-    at("N+1 C+1 H", kernel_shape=[3], strides=[2]),
-    at("N C", kernel_shape=[2]),
-    at("N C H", kernel_shape=[2, 2]),
-    at("N C H", kernel_shape=[3], pads=[-1, 1]),
-]
+POOLS: Final = (
+    "N C H; kernel_shape=[2] strides=[2, 1] first=2 | N C H W; kernel_shape=[2, 2] pads=[1, 1] | "
+    "N C H; kernel_shape=[3] | N C H W; kernel_shape=[3, 2] strides=[2, 3] pads=[1, 0, 1, 1] | "
+    "N C H; kernel_shape=[2] auto_pad=VALID strides=[2] | "
+    "N C H; kernel_shape=[3] auto_pad=SAME_UPPER strides=[2] | N C H; kernel_shape=[4] strides=[2] | "
+    "N C H; kernel_shape=[2] strides=[3] | N C H; kernel_shape=[5] strides=[3] pads=[2, 1] | "
+    "N C H; kernel_shape=[3] strides=[3] pads=[2, 2] | N C H; kernel_shape=[4] strides=[3] auto_pad=SAME_LOWER | "
+    "N C 7; kernel_shape=[2] strides=[2] | N C H+3; kernel_shape=[3] strides=[2] | "
+    "N C H+1; kernel_shape=[4] strides=[2] | N+1 C+1 H; kernel_shape=[3] strides=[2] | N C; kernel_shape=[2] | "
+    "N C H; kernel_shape=[2, 2] | N C H; kernel_shape=[3] pads=[-1, 1]"
+)
 
-CEILED: Final = [
-    at("N C H", kernel_shape=[3], strides=[2], ceil_mode=1),
-    at("N C H", kernel_shape=[2], strides=[3], pads=[1, 1], ceil_mode=1),
-    at("N C H W", kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1], ceil_mode=1),
-    at("N C H", kernel_shape=[4], strides=[3], pads=[0, 2], ceil_mode=1),
-    at("N C H", kernel_shape=[2], strides=[2], auto_pad="SAME_UPPER", ceil_mode=1),
-    at("N C H+2", kernel_shape=[2], strides=[2], pads=[1, 1], ceil_mode=1),
-    at("N C H", kernel_shape=[3], strides=[4], pads=[2, 2], ceil_mode=1),
-]
+CEILED: Final = (
+    "N C H; kernel_shape=[3] strides=[2] ceil_mode=1 | "
+    "N C H; kernel_shape=[2] strides=[3] pads=[1, 1] ceil_mode=1 | "
+    "N C H W; kernel_shape=[3, 3] strides=[2, 2] pads=[1, 1, 1, 1] ceil_mode=1 | "
+    "N C H; kernel_shape=[4] strides=[3] pads=[0, 2] ceil_mode=1 | "
+    "N C H; kernel_shape=[2] strides=[2] auto_pad=SAME_UPPER ceil_mode=1 | "
+    "N C H+2; kernel_shape=[2] strides=[2] pads=[1, 1] ceil_mode=1 | "
+    "N C H; kernel_shape=[3] strides=[4] pads=[2, 2] ceil_mode=1"
+)
 
 
-DILATED: Final = [
-    at("N C H", kernel_shape=[3], dilations=[2]),
-    at("N C H", kernel_shape=[2], dilations=[3], strides=[2], pads=[1, 0]),
-]
+DILATED: Final = "N C H; kernel_shape=[3] dilations=[2] | N C H; kernel_shape=[2] dilations=[3] strides=[2] pads=[1, 0]"
 
 
-@specifies("MaxPool", grid=POOLS)
-@specifies("MaxPool", first=10, grid=[*POOLS, *CEILED, *DILATED, at("N C H", kernel_shape=[2], outputs=2)])
-@specifies("AveragePool", grid=POOLS)
-@specifies("AveragePool", first=10, grid=[*POOLS, *CEILED])
-@specifies("AveragePool", first=19, grid=[*POOLS, *CEILED, *DILATED])
-@specifies("LpPool", grid=POOLS)
-@specifies("LpPool", first=18, grid=[*POOLS, *CEILED, *DILATED])
+@specifies("MaxPool", POOLS)
+@specifies("MaxPool", f"{POOLS} | {CEILED} | {DILATED} | N C H; kernel_shape=[2] outputs=2", first=10)
+@specifies("AveragePool", POOLS)
+@specifies("AveragePool", f"{POOLS} | {CEILED}", first=10)
+@specifies("AveragePool", f"{POOLS} | {CEILED} | {DILATED}", first=19)
+@specifies("LpPool", POOLS)
+@specifies("LpPool", f"{POOLS} | {CEILED} | {DILATED}", first=18)
 def pool(node: Node) -> list[Output]:
     """N, C, and the positions of the window along each axis; with `ceil_mode` also one that starts inside but ends
     beyond the padded axis.
@@ -315,8 +285,8 @@ def _limit(node: Node, x: Input) -> None:
         node.limits(some, f"axis {axis} must not be empty, unless the batch is", is_required=axis > 1, is_certain=True)
 
 
-@specifies("GlobalAveragePool GlobalMaxPool", grid=[at("N C H"), at("N C H W"), at("N C"), at("N")])
-@specifies("GlobalLpPool", grid=[at("N C H"), at("N C H W"), at("N")])
+@specifies("GlobalAveragePool GlobalMaxPool", "N C H | N C H W | N C | N")
+@specifies("GlobalLpPool", "N C H | N C H W | N")
 def global_pool(node: Node) -> Output:
     """N, C, and 1 for each spatial axis."""
     x = node.input(0)
@@ -329,12 +299,10 @@ def global_pool(node: Node) -> Output:
 
 @specifies(
     "MaxUnpool",
-    grid=[
-        at("N C H", "int64=0: M D K", kernel_shape=[2], strides=[2]),
-        at("N C H W", "int64=0: N C H W", kernel_shape=[3, 2], strides=[2, 3], pads=[1, 0, 0, 1]),
-        at("N C H", "int64=0: N C H", "= n c 9", kernel_shape=[2], strides=[2]),
-        at("N C H", "int64=0: N C H", kernel_shape=[3], strides=[3], pads=[1, 1]),
-    ],
+    "N C H, int64=0: M D K; kernel_shape=[2] strides=[2] | "
+    "N C H W, int64=0: N C H W; kernel_shape=[3, 2] strides=[2, 3] pads=[1, 0, 0, 1] | "
+    "N C H, int64=0: N C H, = n c 9; kernel_shape=[2] strides=[2] | "
+    "N C H, int64=0: N C H; kernel_shape=[3] strides=[3] pads=[1, 1]",
 )
 def unpool(node: Node) -> Output:
     """stride*(size - 1) + kernel - pads along each axis, or the sizes of input 2."""
