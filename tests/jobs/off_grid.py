@@ -25,9 +25,10 @@ from absint.lattices.dtype import DType
 from absint.model.schemas import since
 from absint.program.nodes import Operation
 from absint.research.obligations.nodes import MOST_ELEMENTS, NotComparedError, attributes_of
-from absint.research.specification.formulas import FALSE, TRUE, Term, both, term
+from absint.research.specification.formulas import FALSE, TRUE, both
 from absint.research.specification.node import IllegalError, Input, Node, Output
 from absint.research.specification.specs import specification
+from absint.research.specification.terms import Term, term
 from tests.soundness import limits
 from tests.soundness.node_drafts import NodeDraft, TooLargeError
 from tests.soundness.node_runs import ILL_TYPED, NOT_THERE, bindings, constants, inside

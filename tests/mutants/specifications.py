@@ -26,9 +26,10 @@ from absint.research.obligations.making import obligations
 from absint.research.obligations.solving import Obligation, decided
 from absint.research.specification import contents, specs
 from absint.research.specification.arrays import FUNCTIONS
-from absint.research.specification.formulas import FALSE, TRUE, Formula, Term, both, either, equal, negated, variable
+from absint.research.specification.formulas import FALSE, TRUE, both, either, equal, negated
 from absint.research.specification.node import Meaning, Output
 from absint.research.specification.specs import Instance, specification, specified
+from absint.research.specification.terms import Formula, Term, variable
 from absint.solver.backend import Backend
 from absint.transfer.families import shipped
 from absint.transfer.semantics import DOCUMENTED, EITHER, ONNX
@@ -45,7 +46,7 @@ SECONDS: Final = 120
 PATIENCE: Final = 5
 """Seconds for one question to the solver."""
 
-NOT_MUTATED: Final = ("__init__", "formulas", "node", "specs", "arrays", "followed", "attributes", "data_dependent")
+NOT_MUTATED: Final = ("__init__", "terms", "formulas", "node", "specs", "arrays", "attributes", "data_dependent")
 """Modules of the folder that specify no operator by themselves."""
 
 State = Literal["killed", "equivalent", "argued", "UNSEEN", "SURVIVED"]

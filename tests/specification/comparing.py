@@ -15,9 +15,10 @@ from onnx import TensorProto, helper
 
 from absint.lattices.dtype import DType
 from absint.research.specification import contents
-from absint.research.specification.formulas import Term, both, equal, variable
+from absint.research.specification.formulas import both, equal
 from absint.research.specification.node import Held, Meaning, Output
 from absint.research.specification.specs import Argument, Instance, Specification
+from absint.research.specification.terms import Term, variable
 from absint.solver.backend import Backend
 from absint.testing import Arg, Case
 from absint.testing.cases import Outcome, execute

@@ -13,9 +13,10 @@ from typing import Final, NamedTuple
 from absint.lattices.logic.relation import Relation
 from absint.lattices.value import Tensor
 from absint.research.obligations.making import applied
-from absint.research.specification.formulas import both, variable
+from absint.research.specification.formulas import both
 from absint.research.specification.node import Attribute
 from absint.research.specification.specs import Argument, Instance, specification
+from absint.research.specification.terms import variable
 from absint.transfer.families import shipped
 from absint.transfer.stated import Applied
 

@@ -13,8 +13,8 @@ import onnxruntime as ort
 import pytest
 
 from absint.research.specification.contents import computed, elements
-from absint.research.specification.formulas import Formula, Term, term, variable
 from absint.research.specification.node import Input, Node
+from absint.research.specification.terms import Formula, Term, term, variable
 
 DATA = np.array([[3, -1, 0], [7, 2, -5]])
 TRUTHS = np.array([[True, False, True], [False, False, True]])

@@ -8,9 +8,9 @@ import onnxruntime as ort
 import pytest
 
 from absint.research.specification.data_dependent import bounded, operators
-from absint.research.specification.formulas import term
 from absint.research.specification.node import Input, Node, Output
 from absint.research.specification.specs import specification
+from absint.research.specification.terms import term
 
 CASES: list[tuple[str, list[tuple[tuple[int, ...], type]], dict[str, int]]] = [
     *[("NonZero", [(shape, np.int64)], {}) for shape in ((3,), (2, 3), (0, 2), (2, 1, 4))],

@@ -20,9 +20,10 @@ from absint.lattices.value import Tensor
 from absint.model.schemas import since
 from absint.questions.certificates.meanings import SIGNED, Reading, attributes_of
 from absint.research.specification.data_dependent import bounded
-from absint.research.specification.formulas import Formula, Term, both, term, variable
+from absint.research.specification.formulas import both
 from absint.research.specification.node import IllegalError, Input, Node, Output, tensor
 from absint.research.specification.specs import Function, specification
+from absint.research.specification.terms import Formula, Term, term, variable
 from absint.testing import Arg, Case
 from absint.testing.cases import Binding, arrays_of, execute
 from tests.pages.operators import all_cases

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from absint.research.specification.choices import CHOICES
-from absint.research.specification.formulas import Defined, both, equal, greatest, variable
-from absint.research.specification.node import Node, tensor
+from absint.research.specification.formulas import both, equal
+from absint.research.specification.node import Defined, Node, greatest, tensor
 from absint.research.specification.specs import Instance, Specification, at, specification, specified
+from absint.research.specification.terms import variable
 from tests.specification.comparing import bindings, differences, is_legal
 from tests.specification.operators import versions
 

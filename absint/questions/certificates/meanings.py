@@ -16,9 +16,9 @@ from absint.questions.certificates.terms import NOTHING, Claim, Sort, number_of,
 from absint.research.specification.arrays import Elements
 from absint.research.specification.contents import elements
 from absint.research.specification.data_dependent import bounded
-from absint.research.specification.formulas import Formula, Term, term, variable
 from absint.research.specification.node import Attribute, IllegalError, Input, Node, Output
 from absint.research.specification.specs import specification
+from absint.research.specification.terms import Formula, Term, term, variable
 from absint.transfer.semantics import DOCUMENTED, EITHER, ONNX, Semantics
 from absint.transfer.stating import AttributeValue
 

@@ -16,9 +16,10 @@ from absint.lattices.terms.normal import Real
 from absint.lattices.value import MapOf, OptionalOf, SequenceOf, Tensor, Value
 from absint.research.obligations.solving import Decide, Decision, Gap, Kind, Obligation, Verdict
 from absint.research.specification.contents import elements
-from absint.research.specification.formulas import Defined, Formula, Term, both, either, equal, negated, variable
-from absint.research.specification.node import Clause, Held, Meaning, Output
+from absint.research.specification.formulas import both, either, equal, negated
+from absint.research.specification.node import Clause, Defined, Held, Meaning, Output
 from absint.research.specification.specs import Argument, Instance, Specification, specification
+from absint.research.specification.terms import Formula, Term, variable
 from absint.solver.smtlib import Script
 from absint.transfer.application import apply
 from absint.transfer.op import Op

@@ -2,14 +2,14 @@
 
 They share no code with the rules, and no analysis imports them: rules are proved against them, for all sizes.
 
-    formulas     integer terms and formulas; sizes that are defined by what is true of them
-    node         a node as a specification sees it, and its meaning
+    terms        integer terms and formulas
+    formulas     formulas made of others
+    node         a node as a specification sees it, and its meaning: sizes that are defined by what is true of them
     choices      attributes that name one of a few ways
     specs        the specifications by operator; the grid of instances at which each is compared
 
-    elementwise    each element from elements at the same place; broadcasting
+    elementwise    each element from elements at the same place; broadcasting; products of matrices and tensors
     reductions     axes that become one element; normalisations and softmax; losses; spectra
-    products       products of matrices and tensors
     windows        convolutions and pools
     images         transposed convolutions, columns, regions, samples; Resize and Upsample
     layout         elements rearranged: transpose, concat, split, pad
@@ -30,7 +30,6 @@ They share no code with the rules, and no analysis imports them: rules are prove
     placing        elements at other places, and read and written at indices
     arrays         arrays of terms, and the registry of both
     data_dependent sizes that hang on data: bounds
-    followed       the instances at which elements are compared
-    edges          nodes at the edge of what is legal
+    edges          nodes whose elements are compared, and nodes at the edge of what is legal
     attributes     attributes that the grids leave out, set at nodes of several kinds
 """

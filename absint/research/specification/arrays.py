@@ -9,9 +9,9 @@ from typing import Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from absint.research.specification.formulas import Formula, Term, term
 from absint.research.specification.layout import number as known_number
 from absint.research.specification.node import Input, Node
+from absint.research.specification.terms import Formula, Term, term
 
 Element: TypeAlias = "Term | Formula"
 Array = npt.NDArray[np.object_]

@@ -6,21 +6,10 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from absint.research.specification.formulas import (
-    FALSE,
-    TRUE,
-    Int,
-    Term,
-    both,
-    either,
-    equal,
-    implies,
-    largest,
-    product,
-    term,
-)
+from absint.research.specification.formulas import FALSE, TRUE, both, either, equal, implies
 from absint.research.specification.node import Attribute, Input, Node, Output, tensor
 from absint.research.specification.specs import contributed, instances, specifies
+from absint.research.specification.terms import Int, Term, largest, product, term
 
 
 class Heads(NamedTuple):

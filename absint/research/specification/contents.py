@@ -15,42 +15,11 @@ from typing import Final
 import numpy as np
 
 import absint.research.specification.placing  # noqa: F401 (it fills FUNCTIONS)
-from absint.research.specification.arrays import (
-    FUNCTIONS,
-    MOST,
-    NOTHING,
-    Array,
-    Element,
-    Elements,
-    UnknownElementsError,
-    array,
-    computes,
-    each,
-    integer,
-    kind,
-    number,
-    numbers,
-    ratio,
-    trimmed,
-    truth,
-    whole,
-)
-from absint.research.specification.formulas import (
-    FALSE,
-    Formula,
-    Term,
-    both,
-    choice,
-    either,
-    equal,
-    largest,
-    negated,
-    product,
-    smallest,
-    term,
-    total,
-)
+from absint.research.specification import arrays
+from absint.research.specification.arrays import Array, Element, computes, each, integer, number, ratio, truth, whole
+from absint.research.specification.formulas import FALSE, both, either, equal, negated
 from absint.research.specification.node import Node
+from absint.research.specification.terms import Formula, Term, choice, largest, product, smallest, term, total
 
 # Elements of small tensors of floats that are known numbers, where the results are integers or truths.
 
@@ -67,7 +36,7 @@ def _of_one_float(node: Node, given: list[Array]) -> Array:
         "Dropout": lambda a: a,
     }
     if node.operator == "Dropout" and (len(given) > 2 or node.version < 7):
-        raise UnknownElementsError
+        raise arrays.UnknownElementsError
     return each(lambda a: whole(operation[node.operator](ratio(a))), given[0])
 
 
@@ -82,7 +51,7 @@ def _root(a: Fraction) -> Fraction:
     """Raises UnknownElementsError if it is not rational, ValueError below 0."""
     root = Fraction(isqrt(a.numerator), isqrt(a.denominator))
     if root * root != a:
-        raise UnknownElementsError
+        raise arrays.UnknownElementsError
     return root
 
 
@@ -110,27 +79,29 @@ BOOL: Final = 9
 TYPES: Final = {"int32": 6, "int64": 7, "bool": 9}
 
 
-def elements(node: Node, domain: str = "") -> tuple[Elements | None, ...]:
+def elements(node: Node, domain: str = "") -> tuple[arrays.Elements | None, ...]:
     """The elements of each output of a node, in row-major order; None where nothing is said of them."""
-    function = FUNCTIONS.get(_OTHERS.get((domain, node.operator), "") if domain else node.operator)
-    unknown: tuple[Elements | None, ...] = (None,) * node.outputs
+    function = arrays.FUNCTIONS.get(_OTHERS.get((domain, node.operator), "") if domain else node.operator)
+    unknown: tuple[arrays.Elements | None, ...] = (None,) * node.outputs
     if function is None:
         return unknown
     try:
-        found = function(node, [NOTHING if item is None else array(item) for item in trimmed(node.inputs)])
-    except (UnknownElementsError, LookupError, ValueError, ArithmeticError, AssertionError):
+        found = function(
+            node, [arrays.NOTHING if item is None else arrays.array(item) for item in arrays.trimmed(node.inputs)]
+        )
+    except (arrays.UnknownElementsError, LookupError, ValueError, ArithmeticError, AssertionError):
         return unknown
-    arrays = [found] if isinstance(found, np.ndarray) else list(found)
-    listed: list[Elements | None] = [
-        tuple(array.ravel()) if array.size <= MOST and not any(map(_is_fraction, array.ravel())) else None
-        for array in arrays
+    results = [found] if isinstance(found, np.ndarray) else list(found)
+    listed: list[arrays.Elements | None] = [
+        tuple(array.ravel()) if array.size <= arrays.MOST and not any(map(_is_fraction, array.ravel())) else None
+        for array in results
     ]
     return (*listed, *unknown)[: node.outputs]
 
 
 def computed() -> list[str]:
     """The operators of ai.onnx whose elements are specified here."""
-    return sorted(FUNCTIONS)
+    return sorted(arrays.FUNCTIONS)
 
 
 def _is_fraction(item: object) -> bool:
@@ -170,7 +141,7 @@ def _quotient(a: Term, b: Term) -> Term:
 def _remainder(node: Node, given: list[Array]) -> Array:
     """With the sign of the divisor."""
     if node.integer("fmod"):
-        raise UnknownElementsError
+        raise arrays.UnknownElementsError
 
     def one(a: Term, b: Term) -> Term:
         return choice(b >= 1, a % b, -(-a % -b))
@@ -184,7 +155,7 @@ def _power(_: Node, given: list[Array]) -> Array:
 
     def one(a: Term, exponent: int) -> Term:
         if exponent < 0:
-            raise UnknownElementsError
+            raise arrays.UnknownElementsError
         return product([a] * exponent)
 
     return each(lambda a, b: one(integer(a), number(b)), *given)
@@ -204,7 +175,7 @@ def _bits(node: Node, given: list[Array]) -> Array:
 @computes("BitShift")
 def _shifted(node: Node, given: list[Array]) -> Array:
     """By a known number of bits; bits that leave the type are lost."""
-    left, most = node.text("direction") == "LEFT", 2 ** int(kind(node, 0).removeprefix("uint"))
+    left, most = node.text("direction") == "LEFT", 2 ** int(arrays.kind(node, 0).removeprefix("uint"))
     return each(lambda a, b: integer(a) * 2 ** number(b) % most if left else integer(a) // 2 ** number(b), *given)
 
 
@@ -214,7 +185,7 @@ def _clipped(node: Node, given: list[Array]) -> Array:
     if node.version < 11:
         ends = [whole(node.ratio(name)) if name in node.attributes else None for name in ("min", "max")]
     else:
-        ends = [integer(end.item()) if end.size else None for end in [*given[1:], NOTHING, NOTHING][:2]]
+        ends = [integer(end.item()) if end.size else None for end in [*given[1:], arrays.NOTHING, arrays.NOTHING][:2]]
     least, most = ends
 
     def one(a: Term) -> Term:
@@ -227,8 +198,8 @@ def _clipped(node: Node, given: list[Array]) -> Array:
 @computes("Neg Abs Sign Relu BitwiseNot")
 def _of_one(node: Node, given: list[Array]) -> Array:
     """All bits of a signed integer turned are -1 - a."""
-    if node.operator == "BitwiseNot" and not kind(node, 0).startswith("int"):
-        raise UnknownElementsError
+    if node.operator == "BitwiseNot" and not arrays.kind(node, 0).startswith("int"):
+        raise arrays.UnknownElementsError
     operation: dict[str, Callable[[Term], Term]] = {
         "Neg": lambda a: -a,
         "Abs": lambda a: choice(a >= 0, a, -a),
@@ -243,7 +214,7 @@ def _of_one(node: Node, given: list[Array]) -> Array:
 def _reduced(node: Node, given: list[Array]) -> Array:
     """Over the given axes; over all if there are none. A mean has to be an integer."""
     array = given[0]
-    axes = numbers(given[1]) if len(given) > 1 else node.integers("axes") or []
+    axes = arrays.numbers(given[1]) if len(given) > 1 else node.integers("axes") or []
     if not axes and node.integer("noop_with_empty_axes"):
         return array
     chosen = sorted({node.axis(axis, array.ndim) for axis in axes or range(array.ndim)})
@@ -305,12 +276,12 @@ def _chosen(_: Node, given: list[Array]) -> Array:
 @computes("Cast CastLike")
 def _cast(node: Node, given: list[Array]) -> Array:
     """A truth is 1 or 0, and an integer is true unless it is 0."""
-    to = node.integer("to") if node.operator == "Cast" else TYPES.get(kind(node, 1))
+    to = node.integer("to") if node.operator == "Cast" else TYPES.get(arrays.kind(node, 1))
     if to in INTEGERS:
         return each(lambda a: choice(a, 1, 0) if isinstance(a, Formula) else a, given[0])
     if to == BOOL:
         return each(lambda a: a if isinstance(a, Formula) else negated(equal(a, 0)), given[0])
-    raise UnknownElementsError
+    raise arrays.UnknownElementsError
 
 
 _OTHERS: Final[Mapping[tuple[str, str], str]] = {

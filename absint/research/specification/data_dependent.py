@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from absint.research.specification.formulas import Defined, Int, both, equal, largest, product, smallest
-from absint.research.specification.node import Node, Output, tensor
+from absint.research.specification.formulas import both, equal
+from absint.research.specification.node import Defined, Node, Output, tensor
+from absint.research.specification.terms import Int, largest, product, smallest
 
 Function = Callable[[Node], Output]
 

@@ -7,16 +7,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from absint.research.specification.elementwise import TWO, broadcast
-from absint.research.specification.formulas import Term, both, either, equal, greatest, term
+from absint.research.specification.elementwise import TWO, broadcast, fits_into, multiplied, product_of
+from absint.research.specification.formulas import both, either, equal
 from absint.research.specification.generators import numbers_in_range, quantise
 from absint.research.specification.images import sample_grid
 from absint.research.specification.indexing import gather_nd
 from absint.research.specification.layout import joined, pad
-from absint.research.specification.node import Node, Output, is_one_value, tensor
-from absint.research.specification.products import fits_into, multiplied, product_of
+from absint.research.specification.node import Node, Output, greatest, is_one_value, tensor
 from absint.research.specification.recurrent import projected_attention
 from absint.research.specification.specs import Function, Instance, at, contributed, instances, specifies, typed
+from absint.research.specification.terms import Term, term
 from absint.research.specification.windows import global_pool, pool, sliding
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from absint.research.specification.elementwise import broadcast
-from absint.research.specification.formulas import Term, both, either, equal, greatest, product
+from absint.research.specification.elementwise import broadcast, fits_into, product_of
+from absint.research.specification.formulas import both, either, equal
 from absint.research.specification.layout import number, with_one
-from absint.research.specification.node import Input, Node, Output, tensor
-from absint.research.specification.products import fits_into, product_of
+from absint.research.specification.node import Input, Node, Output, greatest, tensor
 from absint.research.specification.specs import contributed, instances, specifies
+from absint.research.specification.terms import Term, product
 from absint.research.specification.windows import CONVOLUTIONS, sliding
 
 

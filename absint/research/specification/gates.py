@@ -7,12 +7,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from absint.research.specification.elementwise import broadcast
-from absint.research.specification.formulas import Defined, Term, either, equal, implies, product, term
-from absint.research.specification.node import Input, Node, Output, tensor
-from absint.research.specification.products import multiplied
+from absint.research.specification.elementwise import broadcast, multiplied
+from absint.research.specification.formulas import either, equal, implies
+from absint.research.specification.node import Defined, Input, Node, Output, tensor
 from absint.research.specification.recurrent import recurrent
 from absint.research.specification.specs import contributed
+from absint.research.specification.terms import Term, product, term
 from absint.research.specification.windows import pool
 
 

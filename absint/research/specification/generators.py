@@ -4,22 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from absint.research.specification.formulas import (
-    FALSE,
-    TRUE,
-    Formula,
-    Term,
-    both,
-    either,
-    equal,
-    greatest,
-    negated,
-    product,
-    term,
-)
+from absint.research.specification.formulas import FALSE, TRUE, both, either, equal, negated
 from absint.research.specification.layout import number
-from absint.research.specification.node import Held, Input, Node, Output, tensor
+from absint.research.specification.node import Held, Input, Node, Output, greatest, tensor
 from absint.research.specification.specs import at, contributed, specifies
+from absint.research.specification.terms import Formula, Term, product, term
 
 TENSORS = [
     at(value=Held("int64", (3,), (4, 0, -2))),

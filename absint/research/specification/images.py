@@ -6,25 +6,12 @@ from collections.abc import Sequence
 from fractions import Fraction
 from math import floor, prod
 
-from absint.research.specification.formulas import (
-    FALSE,
-    TRUE,
-    Defined,
-    Int,
-    Term,
-    both,
-    either,
-    equal,
-    greatest,
-    largest,
-    product,
-    smallest,
-    term,
-)
+from absint.research.specification.formulas import FALSE, TRUE, both, either, equal
 from absint.research.specification.layout import numbers
-from absint.research.specification.node import Node, Output, tensor
+from absint.research.specification.node import Defined, Node, Output, greatest, tensor
 from absint.research.specification.specs import contributed, specifies
-from absint.research.specification.windows import demand_windows, require_kernel
+from absint.research.specification.terms import Int, Term, largest, product, smallest, term
+from absint.research.specification.windows import require_kernel, windows_of
 
 
 @specifies(
@@ -50,11 +37,8 @@ def transposed_convolution(node: Node) -> Output:
     node.requires(equal(x.dims[1] % group, 0), "channels must be a multiple of group")
     channels = w.dims[1] * group
     node.fit({2: [channels]}, "B must have one value for each output channel")
-    strides = node.integers("strides") or [1] * axes
-    dilations = node.integers("dilations") or [1] * axes
-    pads = node.integers("pads") or [0] * 2 * axes
+    strides, dilations, pads = windows_of(node, axes)
     extra = node.integers("output_padding") or [0] * axes
-    demand_windows(node, axes, strides, dilations, pads)
     node.demand(len(extra) == axes, "each axis must have its output_padding")
     for added, stride, dilation in zip(extra, strides, dilations, strict=False):
         node.demand(0 <= added < max(stride, dilation), "output_padding must be below stride or dilation")
@@ -112,10 +96,7 @@ def columns_to_image(node: Node) -> Output:
     """Columns (N, C * block, positions) into an image (N, C, sizes...)."""
     x, image, block = node.input(0), node.elements(1, 1) or (), numbers(node.elements(2, 1))
     axes = len(image)
-    strides = node.integers("strides") or [1] * axes
-    dilations = node.integers("dilations") or [1] * axes
-    pads = node.integers("pads") or [0] * 2 * axes
-    demand_windows(node, axes, strides, dilations, pads)
+    strides, dilations, pads = windows_of(node, axes)
     positions = []
     for axis, size in enumerate(image):
         room = size + (pads[axis] + pads[axes + axis] - dilations[axis] * (block[axis] - 1) - 1)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from absint.research.specification.formulas import FALSE, Formula, Term, both, either, equal, product, term
+from absint.research.specification.formulas import FALSE, both, either, equal
 from absint.research.specification.layout import number
 from absint.research.specification.node import Node, Output, tensor
 from absint.research.specification.specs import instances, specifies
+from absint.research.specification.terms import Formula, Term, product, term
 
 
 @specifies(

@@ -6,26 +6,10 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from absint.research.specification.elementwise import broadcast
-from absint.research.specification.formulas import (
-    FALSE,
-    TRUE,
-    Defined,
-    Formula,
-    Int,
-    Term,
-    both,
-    choice,
-    either,
-    equal,
-    implies,
-    negated,
-    product,
-    smallest,
-    term,
-    total,
-)
-from absint.research.specification.node import Input, Node, Output, tensor
+from absint.research.specification.formulas import FALSE, TRUE, both, either, equal, implies, negated
+from absint.research.specification.node import Defined, Input, Node, Output, tensor
 from absint.research.specification.specs import instances, specifies
+from absint.research.specification.terms import Formula, Int, Term, choice, product, smallest, term, total
 
 
 def number(value: Term) -> int | None:

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from math import prod
 from typing import Final
 
-from absint.research.specification.formulas import FALSE, TRUE, Term, equal, product, term
+from absint.research.specification.formulas import FALSE, TRUE, equal
 from absint.research.specification.node import Attribute, Held, Node, Output, tensor
 from absint.research.specification.specs import instances, learned
+from absint.research.specification.terms import Term, product, term
 
 
 def _count(node: Node, *names: str) -> int:

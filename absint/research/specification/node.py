@@ -7,20 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple, TypeAlias
 
-from absint.research.specification.formulas import (
-    FALSE,
-    TRUE,
-    Defined,
-    Formula,
-    Int,
-    Term,
-    both,
-    choice,
-    either,
-    equal,
-    exactly,
-    term,
-)
+from absint.research.specification.formulas import FALSE, TRUE, both, either, equal, negated
+from absint.research.specification.terms import Formula, Int, Term, choice, term, variable
 
 
 @dataclass(frozen=True)
@@ -56,6 +44,31 @@ class Input(NamedTuple):
     @property
     def rank(self) -> int:
         return len(self.dims)
+
+
+class Defined:
+    """A size given by what is true of it, and of no other integer from `least` on."""
+
+    def __init__(self, condition: Callable[[Term], Formula], least: int = 0) -> None:
+        self.condition = condition
+        self.least = least
+
+    def value(self, binding: Mapping[str, int], limit: int = 100_000) -> int:
+        """The number where each variable has its value, found by trying. Raises ValueError if there is none."""
+        for number in range(self.least, limit):
+            if self.condition(term(number)).holds(binding):
+                return number
+        raise ValueError(f"no size up to {limit} meets {self.condition(variable('q'))} at {dict(binding)}")
+
+
+def greatest(fits: Callable[[Term], Formula], least: int = 0) -> Defined:
+    """The greatest q that fits, where whatever is smaller fits too."""
+    return Defined(lambda q: both(fits(q), negated(fits(q + 1))), least)
+
+
+def exactly(size: Int | Defined) -> Defined:
+    """A term as a size that is defined."""
+    return size if isinstance(size, Defined) else Defined(lambda q: equal(q, size))
 
 
 class Output(NamedTuple):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from absint.research.specification.formulas import both, either, equal, total
+from absint.research.specification.elementwise import fits_into, product_of
+from absint.research.specification.formulas import both, either, equal
 from absint.research.specification.layout import number
 from absint.research.specification.node import Input, Node, Output, tensor
-from absint.research.specification.products import fits_into, product_of
 from absint.research.specification.specs import learned, specifies, typed
+from absint.research.specification.terms import total
 
 _TWO: Final = (
     "N C, M D | [], [] | N C H, D E; broadcast=1 | N C H W, D E; broadcast=1 axis=1 | N C H, D; broadcast=1 axis=0 | "

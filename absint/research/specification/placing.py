@@ -7,21 +7,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from absint.research.specification.arrays import (
-    Array,
-    Element,
-    UnknownElementsError,
-    bounded,
-    computes,
-    filled,
-    filled_as,
-    integer,
-    number,
-    numbers,
-    whole,
-)
-from absint.research.specification.formulas import FALSE, TRUE, Formula, Term, choice, largest, smallest, term
+from absint.research.specification import arrays
+from absint.research.specification.arrays import Array, Element, bounded, computes, filled, integer, number, numbers
+from absint.research.specification.formulas import FALSE, TRUE
 from absint.research.specification.node import Held, Node
+from absint.research.specification.terms import Formula, Term, choice, largest, smallest, term
 
 
 @computes("Identity Reshape Flatten Squeeze Unsqueeze")
@@ -45,7 +35,7 @@ def _gathered(node: Node, given: list[Array]) -> Array:
     """A negative index counts from the end."""
     data, places = given
     axis = node.axis(node.integer("axis"), data.ndim)
-    return filled_as(np.take(data, _indices(places), axis=axis))  # IndexError where the node fails
+    return arrays.filled_as(np.take(data, _indices(places), axis=axis))  # IndexError where the node fails
 
 
 @computes("Slice")
@@ -78,14 +68,14 @@ def _parts(node: Node, given: list[Array]) -> list[Array]:
         part = -(-size // node.outputs)
         sizes = [*[part] * (node.outputs - 1), size - part * (node.outputs - 1)]
     if sum(sizes) != size:
-        raise UnknownElementsError  # the node fails
+        raise arrays.UnknownElementsError  # the node fails
     return np.split(given[0], np.cumsum(sizes)[:-1], axis=axis)
 
 
 @computes("Expand")
 def _expanded(_: Node, given: list[Array]) -> Array:
     sizes = np.broadcast_shapes(given[0].shape, tuple(numbers(given[1])))
-    return filled_as(np.broadcast_to(given[0], bounded(sizes)))
+    return arrays.filled_as(np.broadcast_to(given[0], bounded(sizes)))
 
 
 @computes("Tile")
@@ -103,7 +93,7 @@ def _constant(node: Node, given: list[Array]) -> Array:
     items = value.numbers if isinstance(value, Held) else value
     assert isinstance(items, Sequence)
     (item,) = items
-    filler = (TRUE if item else FALSE) if is_truth or isinstance(item, bool) else whole(Fraction(item))
+    filler = (TRUE if item else FALSE) if is_truth or isinstance(item, bool) else arrays.whole(Fraction(item))
     return filled(sizes, [filler] * int(np.prod(sizes, dtype=int)))
 
 
@@ -128,7 +118,7 @@ def _indices(places: Array) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
 def _inside(index: int, size: int) -> int:
     """An index, counted from the start. Raises UnknownElementsError outside of the axis, where the node fails."""
     if not -size <= index < size:
-        raise UnknownElementsError
+        raise arrays.UnknownElementsError
     return index % size
 
 
@@ -182,7 +172,7 @@ def _scattered_parts(node: Node, given: list[Array]) -> Array:
     """One part for each row of the indices."""
     data, places, updates = given
     writes = (
-        ((*target, *rest), filled_as(updates[place]).item(*rest))
+        ((*target, *rest), arrays.filled_as(updates[place]).item(*rest))
         for place, target in _tuples(data, places)
         for rest in np.ndindex(data.shape[len(target) :])
     )
@@ -202,7 +192,7 @@ def _written(node: Node, data: Array, writes: Iterator[tuple[Place, Element]]) -
         if reduction != "none":
             found[place] = combine[reduction](integer(found[place]), integer(update))
         elif place in seen:
-            raise UnknownElementsError
+            raise arrays.UnknownElementsError
         else:
             found[place] = update
         seen.add(place)
@@ -213,7 +203,7 @@ def _written(node: Node, data: Array, writes: Iterator[tuple[Place, Element]]) -
 def _padded(node: Node, given: list[Array]) -> Array:
     """Cropped where a number is negative, then framed with a constant."""
     if node.text("mode", "constant") != "constant" or node.version < 11:
-        raise UnknownElementsError
+        raise arrays.UnknownElementsError
     data, pads = given[0], numbers(given[1])
     value = given[2].item() if len(given) > 2 and given[2].size else _zero(data)
     named = numbers(given[3]) if len(given) > 3 else []
@@ -222,7 +212,7 @@ def _padded(node: Node, given: list[Array]) -> Array:
         size = data.shape[axis]
         first, last = max(-before, 0), size - max(-after, 0)
         if first > last:
-            raise UnknownElementsError
+            raise arrays.UnknownElementsError
         kept = np.take(data, range(first, last), axis=axis)
         frame = [_filler(kept.shape, axis, max(count, 0), value) for count in (before, after)]
         data = np.concatenate([frame[0], kept, frame[1]], axis=axis)
@@ -238,7 +228,7 @@ def _filler(sizes: Place, axis: int, count: int, value: Element) -> Array:
 def _zero(data: Array) -> Element:
     """Raises UnknownElementsError where no element tells whether it is a number or false."""
     if not data.size:
-        raise UnknownElementsError
+        raise arrays.UnknownElementsError
     return FALSE if any(isinstance(item, Formula) for item in data.ravel()) else term(0)
 
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from absint.research.specification.formulas import Defined, Int, Term, both, either, equal, implies, product, term
-from absint.research.specification.node import Node, Output, tensor
+from absint.research.specification.formulas import both, either, equal, implies
+from absint.research.specification.node import Defined, Node, Output, tensor
 from absint.research.specification.specs import Instance, contributed, instances, specifies
+from absint.research.specification.terms import Int, Term, product, term
 
 GATES: Final = {"RNN": 1, "GRU": 3, "LSTM": 4}
 ACTIVATIONS: Final = {"RNN": 1, "GRU": 2, "LSTM": 3}

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from absint.research.specification.formulas import FALSE, TRUE, choice, either, equal, greatest, largest, product
+from absint.research.specification.elementwise import fits_into
+from absint.research.specification.formulas import FALSE, TRUE, either, equal
 from absint.research.specification.layout import number, numbers, without
-from absint.research.specification.node import Node, Output, tensor
-from absint.research.specification.products import fits_into
+from absint.research.specification.node import Node, Output, greatest, tensor
 from absint.research.specification.specs import specifies
+from absint.research.specification.terms import choice, largest, product
 
 REDUCTIONS: Final = (
     "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSumSquare"

@@ -9,29 +9,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations as pairs, product as combinations
 from typing import NamedTuple
 
-from absint.research.specification.formulas import (
-    FALSE,
-    TRUE,
-    Defined,
-    Formula,
-    Int,
-    Term,
-    both,
-    choice,
-    either,
-    equal,
-    exactly,
-    greatest,
-    implies,
-    largest,
-    negated,
-    product,
-    smallest,
-    term,
-)
+from absint.research.specification.formulas import FALSE, TRUE, both, either, equal, implies, negated
 from absint.research.specification.layout import number, numbers
-from absint.research.specification.node import Node, Output, tensor
+from absint.research.specification.node import Defined, Node, Output, exactly, greatest, tensor
 from absint.research.specification.specs import specifies
+from absint.research.specification.terms import Formula, Int, Term, choice, largest, product, smallest, term
 
 
 @specifies(

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from absint.research.specification.formulas import FALSE, TRUE, Term, both, equal, total
+from absint.research.specification.formulas import FALSE, TRUE, both, equal
 from absint.research.specification.layout import number
 from absint.research.specification.node import Attribute, Input, Node, Output, held, listed, tensor
 from absint.research.specification.specs import instances, learned, specifies
+from absint.research.specification.terms import Term, total
 
 
 def _holder(node: Node, kind: str) -> tuple[Input, Term]:

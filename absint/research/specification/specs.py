@@ -11,8 +11,8 @@ from importlib import import_module
 from typing import Final, Literal, NamedTuple, TypeVar, cast
 
 from absint.research.specification.choices import demand_choices
-from absint.research.specification.formulas import Term, term, variable
 from absint.research.specification.node import Attribute, IllegalError, Input, Meaning, Node, Output, illegal
+from absint.research.specification.terms import Term, term, variable
 
 F = TypeVar("F", bound="Function")
 MICROSOFT: Final = "com.microsoft"
@@ -235,8 +235,8 @@ def specified() -> list[tuple[str, str]]:
 
 
 _FAMILIES: Final = (
-    "elementwise windows reductions products layout reshaping indexing generators images recurrent attention fused "
-    "gates tokens extended learning sequences old_forms followed edges attributes"
+    "elementwise windows reductions layout reshaping indexing generators images recurrent attention fused "
+    "gates tokens extended learning sequences old_forms edges attributes"
 )
 """The files of specifications. They import this one, so they are imported when a specification is asked for."""
 

@@ -6,10 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from absint.research.specification.formulas import Formula, Int, both, either, equal, product, term
+from absint.research.specification.elementwise import multiplied
+from absint.research.specification.formulas import both, either, equal
 from absint.research.specification.node import Input, Node, Output, tensor
-from absint.research.specification.products import multiplied
 from absint.research.specification.specs import contributed, instances
+from absint.research.specification.terms import Formula, Int, product, term
 
 
 @contributed(

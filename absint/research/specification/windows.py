@@ -9,22 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from absint.research.specification.formulas import (
-    FALSE,
-    TRUE,
-    Defined,
-    Formula,
-    Int,
-    Term,
-    both,
-    choice,
-    either,
-    equal,
-    greatest,
-    product,
-)
-from absint.research.specification.node import Input, Node, Output, tensor
+from absint.research.specification.formulas import FALSE, TRUE, both, either, equal
+from absint.research.specification.node import Defined, Input, Node, Output, greatest, tensor
 from absint.research.specification.specs import specifies
+from absint.research.specification.terms import Formula, Int, Term, choice, product
 
 
 def positions(padded: Term, span: Int, stride: int) -> Defined:
@@ -32,21 +20,19 @@ def positions(padded: Term, span: Int, stride: int) -> Defined:
     return greatest(lambda q: (q - 1) * stride + span <= padded)
 
 
-def demand_windows(
-    node: Node,
-    axes: int,
-    strides: Sequence[int],
-    dilations: Sequence[int],
-    pads: Sequence[int],
-    *,
-    ignores: bool = False,
-) -> None:
-    """Each axis has a stride and a distance, which are positive, and two pads; onnxruntime may ignore more numbers."""
+def windows_of(node: Node, axes: int, *, ignores: bool = False) -> tuple[list[int], list[int], list[int]]:
+    """Strides, distances and pads: each axis has a positive one of the first two, and two pads; onnxruntime may ignore
+    more numbers.
+    """
+    strides = node.integers("strides") or [1] * axes
+    dilations = node.integers("dilations") or [1] * axes
+    pads = node.integers("pads") or [0] * 2 * axes
     more = [len(strides) - axes, len(dilations) - axes, len(pads) - 2 * axes]
     node.demand(min(more) >= 0, "each axis must have its numbers")
     if any(more):
         node.refuse("there must be no more numbers than axes", unless=TRUE if ignores else FALSE)
     node.demand(min([*strides, *dilations]) >= 1, "strides and dilations must be positive")
+    return strides, dilations, pads
 
 
 def require_kernel(node: Node, kernel: Sequence[Term]) -> None:
@@ -96,10 +82,7 @@ def sliding(node: Node, weight: int = 1, bias: int = 2, *, divides_towards_0: bo
     node.requires(equal(x.dims[1], w.dims[1] * group), "channels of X must be those of W times group")
     node.requires(equal(w.dims[0] % group, 0), "output channels must be a multiple of group")
     node.fit({bias: w.dims[:1]}, "B must have one value for each output channel")
-    strides = node.integers("strides") or [1] * axes
-    dilations = node.integers("dilations") or [1] * axes
-    pads = node.integers("pads") or [0] * 2 * axes
-    demand_windows(node, axes, strides, dilations, pads, ignores=not divides_towards_0)
+    strides, dilations, pads = windows_of(node, axes, ignores=not divides_towards_0)
     mode = node.text("auto_pad") or "NOTSET"
     if node.integer("channels_last"):
         raise LookupError("channels are the second axis here")
@@ -237,10 +220,7 @@ def pool(node: Node) -> list[Output]:
     kernel = node.integers("kernel_shape") or []
     axes = len(kernel)
     node.demand(x.rank == axes + 2 >= 3, "kernel_shape must have a size for each spatial axis")
-    strides = node.integers("strides") or [1] * axes
-    dilations = node.integers("dilations") or [1] * axes
-    pads = node.integers("pads") or [0] * 2 * axes
-    demand_windows(node, axes, strides, dilations, pads)
+    strides, dilations, pads = windows_of(node, axes)
     node.demand(min(pads) >= 0 or node.text("auto_pad", "NOTSET") != "NOTSET", "pads must not be negative")
     if axes > 3 or any(pad >= size for pad, size in zip(pads, kernel * 2, strict=True)):
         node.limits(FALSE, "onnxruntime pads by less than the kernel, along at most three axes")
