@@ -26,7 +26,7 @@ from markdown import table
 from windows import by_a_large_window
 
 from absint.research.study import Study, study
-from absint.research.study.tables import Row, causes
+from absint.research.study.study import Row, causes
 from absint.research.study.tasks import installed
 from tests.adversarial.__main__ import main as write_adversarial
 

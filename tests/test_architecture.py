@@ -85,7 +85,7 @@ PLACES = {
     "networkx": ("absint/program/digraph.py",),
     "cvc5": ("absint/research/obligations/solving.py",),
     "distributed": ("absint/runs/distributed.py",),
-    "matplotlib": ("absint/research/study/tables.py", "absint/show/costs.py"),
+    "matplotlib": ("absint/research/study/study.py", "absint/show/costs.py"),
     "pytest": ("absint/pytest_plugin.py",),
     "onnx_shape_inference": ("absint/jobs/auditing/peer_process.py",),
     "yobx": ("absint/jobs/auditing/peer_process.py",),
@@ -289,7 +289,7 @@ def test_only_absint_is_imported() -> None:
         ("absint/api.py", "from onnx import ModelProto", "onnx is imported only in absint/model/"),
         ("absint/api.py", "def f():\n    importlib.import_module('onnx.helper')", "onnx is imported only in"),
         ("absint/research/study/study.py", "import networkx", "networkx is imported only in absint/program/digraph.py"),
-        ("absint/research/study/tables.py", "import matplotlib", "matplotlib is imported inside functions only"),
+        ("absint/research/study/study.py", "import matplotlib", "matplotlib is imported inside functions only"),
         ("absint/model/load.py", "import torch", "absint may not import torch"),
     ],
 )

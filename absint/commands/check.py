@@ -17,15 +17,12 @@ from absint.errors import UsageError
 from absint.lattices.limits import LONG, SECONDS
 from absint.lattices.text.escapes import one_line
 from absint.lattices.text.sheets import Part, rendered
-from absint.model.writing import check_target, write_text
 from absint.questions.sizes.outcomes import Check, RangeCheck
 from absint.result import Result
 from absint.shapes.inputs import has_any_shape
 from absint.shapes.sizes import Sizes, given, is_range, is_shape, spelled
 from absint.show import contracts
-from absint.show.contracts import Form
 from absint.show.text import answer, check_sheet, write
-from absint.solution.constraints import all_names
 from absint.solution.naming import names_of
 from absint.solver.constraints import ConstraintSet, Role
 
@@ -122,7 +119,7 @@ def _need_all(result: Result, sizes: Sizes) -> None:
 
 def _named(result: Result, found: RangeCheck) -> RangeCheck:
     """The same with the printed names of invented symbols."""
-    names = all_names(result)
+    names = homes.constraints.all_names(result)
     open_, premises = (tuple(ConstraintSet(part).renamed(names)) for part in (found.open, found.premises))
     return replace(found, open=open_, premises=premises)
 
@@ -210,7 +207,7 @@ def contract(ask: Ask, everything: bool, roles: tuple[str, ...], shapes: bool, o
     if output == "-":
         output = None
     if output is not None:
-        check_target(ask.model, output)
+        homes.writing.check_target(ask.model, output)
     has_clauses = ask.form in ("text", "json") and not roles and not shapes
     if has_clauses:
         warm_up(ask.limits)
@@ -232,7 +229,7 @@ def contract(ask: Ask, everything: bool, roles: tuple[str, ...], shapes: bool, o
         if ask.form == "text":
             content = contracts.listing(result, constraints, everything=everything)
         else:
-            content = contracts.exported(result, constraints, cast(Form, ask.form))
+            content = contracts.exported(result, constraints, cast(contracts.Form, ask.form))
     _write(result, content, ask.model, output)
     return code
 
@@ -241,7 +238,7 @@ def _write(result: Result, content: str | Iterable[Part], model: str, output: st
     if output is not None:
         if not isinstance(content, str):
             content = "".join(f"{one_line(line.text)}\n" for line in rendered(content))
-        write_text(content, result.loaded.outline(), model, output)
+        homes.writing.write_text(content, result.loaded.outline(), model, output)
     elif isinstance(content, str):
         click.echo(content, nl=False)
     else:

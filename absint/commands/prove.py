@@ -15,13 +15,8 @@ from absint.commands.models import Ask, models_argument
 from absint.errors import UsageError
 from absint.lattices.limits import LONG, SECONDS
 from absint.lattices.text.sheets import defined
-from absint.model.writing import check_target, write_text
-from absint.questions.proofs.equivalence import Distinct
-from absint.questions.proofs.proof import Proof, document, summary
 from absint.questions.proofs.text import Query
 from absint.result import Result
-from absint.show import classes
-from absint.show.classes import Found
 from absint.show.text import answer, assumed, write
 from absint.solution.naming import about, names_of
 
@@ -107,9 +102,9 @@ def prove(
         if ask.form == "text":
             write([proof.sheet(texts, fixed=bool(ask.sizes), verbose=verbose)])
     if ask.form == "json":
-        click.echo(document(result, proofs, assume))
+        click.echo(homes.proof.document(result, proofs, assume))
     else:
-        write(summary(proofs))
+        write(homes.proof.summary(proofs))
         write([defined(texts)])
     if certificate is not None and proofs[0]:
         _certify(result, relation[0], certificate)
@@ -123,7 +118,7 @@ def _check_certificate(
         raise UsageError("--certificate holds one answer: give one RELATION; absint certify takes several")
     if given != "run" or assume:
         raise UsageError("--certificate is about every run that succeeds: leave out --given and --assume")
-    check_target(model, path)
+    homes.writing.check_target(model, path)
 
 
 def _certify(result: Result, relation: str, path: str) -> None:
@@ -131,10 +126,10 @@ def _certify(result: Result, relation: str, path: str) -> None:
     if found.unproved:
         tell(f"warning: {path} is not written: {relation} does not follow from what is certified")
     else:
-        write_text(homes.single.single(found), result.loaded.outline(), result.origin, path)
+        homes.writing.write_text(homes.single.single(found), result.loaded.outline(), result.origin, path)
 
 
-def _code(proof: Proof) -> int:
+def _code(proof: homes.proof.Proof) -> int:
     return {"proved": FINE, "refuted": NO, "contradiction": NO}.get(proof.verdict.value, UNDECIDED)
 
 
@@ -195,19 +190,19 @@ def equal(ask: Ask, what: Literal["dims", "shapes", "buffers"], distinct: bool, 
     warm_up(ask.limits)
     result = analysed(ask.model, ask.settings, ask.sizes)
     with status("comparing"):
-        questions: Mapping[str, Callable[..., Found]] = {
+        questions: Mapping[str, Callable[..., show.classes.Found]] = {
             "dims": result.equal_dims,
             "shapes": result.equal_shapes,
             "buffers": result.equal_buffers,
         }
         found = questions[what](**ask.limits._asdict())
-        pairs: list[Distinct] | None = None
+        pairs: list[homes.equivalence.Distinct] | None = None
         if distinct:
-            most = None if ask.form == "json" else classes.SHOWN_PAIRS + 1
+            most = None if ask.form == "json" else show.classes.SHOWN_PAIRS + 1
             pairs = list(islice(found.distinct(), most))
     answer(
         ask.form,
         lambda: found.to_json(distinct=pairs),
-        lambda: classes.report(result, found, pairs, everything=everything),
+        lambda: show.classes.report(result, found, pairs, everything=everything),
     )
     return FINE

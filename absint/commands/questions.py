@@ -23,7 +23,6 @@ from absint.model.load import Loaded
 from absint.result import Result
 from absint.shapes.sizes import spelled
 from absint.show.text import answer, assumed, write
-from absint.solution.naming import about
 
 _LOOPS: Final = ("Loop", "Scan", "SequenceMap")
 
@@ -191,7 +190,11 @@ def ranges(ask: Ask, boxes: tuple[str, ...], everything: bool) -> int:
     loaded = read_model(ask.model)
     analysis = homes.analysis.Ranges(loaded.weights, **_read(boxes, loaded))
     found = homes.analysis.ValueRanges(analysed(loaded, ask.settings, ask.sizes, with_=[analysis]), analysis)
-    answer(ask.form, lambda: show.ranges.RANGES.text(found), lambda: show.ranges.report(found, everything=everything))
+    answer(
+        ask.form,
+        lambda: show.analyses.RANGES.text(found),
+        lambda: show.analyses.of_ranges(found, everything=everything),
+    )
     return FINE if found else NO
 
 
@@ -232,8 +235,8 @@ def devices(ask: Ask, everything: bool) -> int:
     """
     result = analysed(ask.model, ask.settings, ask.sizes)
     found = result.devices()
-    document = partial(show.devices.DEVICES.text, found, head=about(result))
-    answer(ask.form, document, lambda: show.devices.report(result, found, everything=everything))
+    document = partial(show.analyses.DEVICES.text, found, head=homes.naming.about(result))
+    answer(ask.form, document, lambda: show.analyses.of_devices(result, found, everything=everything))
     return FINE
 
 
@@ -274,6 +277,6 @@ def rows(ask: Ask, axes: tuple[str, ...], no_run: bool, most: int | None) -> int
         raise UsageError(f"--format {ask.form} is about the rows of one name: give --axis once")
     found = result.rows(*map(read_places, axes), run=not no_run)
     served = {ask.form: lambda: show.rows.server_settings(ask.form, result, found, most)}
-    document = partial(show.rows.ROWS.text, found, head=about(result))
+    document = partial(show.rows.ROWS.text, found, head=homes.naming.about(result))
     answer(ask.form, document, lambda: show.rows.report(result, found), served)
     return FINE if found else NO if found.mixes else UNDECIDED

@@ -19,8 +19,7 @@ from absint.errors import UsageError
 from absint.lattices.text.escapes import plain
 from absint.model.writing import check_target, write_file
 from absint.research.obligations.making import Record, counts
-from absint.research.obligations.nodes import groups
-from absint.research.obligations.ruled import Ruled, prove, ruled
+from absint.research.obligations.nodes import Ruled, groups, prove, ruled
 from absint.research.obligations.solving import Decide, Solvers, asked, claiming, once
 from absint.show import rules as report
 from absint.show.text import answer

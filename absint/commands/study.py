@@ -16,13 +16,12 @@ from absint.lattices.text.escapes import plain
 from absint.lattices.text.sheets import Line, so_many
 from absint.lattices.unify import POLICIES
 from absint.model.writing import write_files
-from absint.research.study import Study, smtlib_export, study as run_study, tables
+from absint.research.study import Study, smtlib_export, study as run_study
 from absint.research.study.queries import DENIED
 from absint.research.study.solvers import SOLVERS, Checked, check
-from absint.research.study.tables import write_plots
+from absint.research.study.study import causes_csv, pairs_csv, to_csv, to_json, write_plots
 from absint.runs.distributed import check_scheduler, cores
-from absint.show import policies as report
-from absint.show.study import notes, show
+from absint.show import study as shown
 from absint.show.text import answer
 
 sources_option = click.option(
@@ -91,9 +90,9 @@ def study(
     if out is not None:
         _write(found, Path(out), plots)
     if form == "text":
-        show(found.table)
-    others = {"csv": lambda: tables.to_csv(found.table)}
-    answer(form, lambda: tables.to_json(found.table, found.records), lambda: notes(found), others)
+        shown.show(found.table)
+    others = {"csv": lambda: to_csv(found.table)}
+    answer(form, lambda: to_json(found.table, found.records), lambda: shown.notes(found), others)
     if any(row.refuted for row in found.table if row.source == "policy sound"):
         return NO
     return UNDECIDED if found.lost else FINE
@@ -102,10 +101,10 @@ def study(
 def _write(found: Study, out: Path, plots: str | None) -> None:
     table = found.table
     texts = {
-        "table.csv": tables.to_csv(table),
-        "pairs.csv": tables.pairs_csv(found.records),
-        "causes.csv": tables.causes_csv(found.records),
-        "study.json": tables.to_json(table, found.records),
+        "table.csv": to_csv(table),
+        "pairs.csv": pairs_csv(found.records),
+        "causes.csv": causes_csv(found.records),
+        "study.json": to_json(table, found.records),
     }
     write_files(out, texts)
     if plots is not None:
@@ -227,5 +226,5 @@ def policies(form: str) -> int:
     do as other tools do, so that their claims can be counted and judged: see --policy of analyze, explain, annotate and
     audit, absint study, and docs/policies.md.
     """
-    answer(form, lambda: report.DOCUMENT.text(POLICIES.values()), report.report)
+    answer(form, lambda: shown.POLICY_LIST.text(POLICIES.values()), shown.policies)
     return FINE

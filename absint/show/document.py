@@ -9,23 +9,9 @@ from typing import Any, Final, NamedTuple
 
 from absint.diagnostics import Diagnostic, Severity
 from absint.lattices.contents import Contents
+from absint.lattices.text import forms
 from absint.lattices.text.documents import Document
-from absint.lattices.text.forms import (
-    ANYTHING,
-    DIM,
-    ELEMENT,
-    SIZES,
-    Filled,
-    Key,
-    Kind,
-    Object,
-    OneOf,
-    by_name,
-    keys_of,
-    many,
-    maybe,
-    one_of,
-)
+from absint.lattices.text.forms import DIM, SIZES, Key, Kind, Object, by_name, keys_of, many, maybe, one_of
 from absint.lattices.text.naming import Names
 from absint.lattices.value import BOTTOM, AnyTensor, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
 from absint.program.lowered import Trusted
@@ -57,8 +43,8 @@ def _is_whole(contents: Contents) -> bool:
 
 CONTENTS: Final = Object[Any](
     Key("shape", many(int), when=_is_whole),
-    Key("elements", many(ELEMENT), "row-major", when=_is_whole),
-    Key("fill", ELEMENT, "all elements are this one", lambda c: c.elements[0], lambda c: c.shape is None),
+    Key("elements", many(forms.ELEMENT), "row-major", when=_is_whole),
+    Key("fill", forms.ELEMENT, "all elements are this one", lambda c: c.elements[0], lambda c: c.shape is None),
     name="contents",
 )
 _TRUTH: Final = Kind[object]({"type": ["boolean", "string"]}, lambda item, names: names.json(item))
@@ -104,7 +90,7 @@ _VALUES: Final[Mapping[type, Object[Any]]] = {
 }
 _UNKNOWN: Final = _kind("unknown")
 _NEVER: Final = _kind("never computed")
-VALUE: Final[Object[Any]] = OneOf(
+VALUE: Final[Object[Any]] = forms.OneOf(
     (*_VALUES.values(), _UNKNOWN, _NEVER),
     lambda value: _VALUES.get(type(value)) or (_NEVER if value is BOTTOM else _UNKNOWN),
     name="value",
@@ -165,7 +151,7 @@ _DIAGNOSTIC: Final = Object[Diagnostic](
     Key("message", str),
     Key("sizes", SIZES, "sizes that show it", lambda found: found.sizes or {}, lambda found: found.sizes is not None),
     Key("by", str, "the analysis of a user that reports it", when=lambda found: bool(found.by)),
-    Key("data", by_name(ANYTHING), "what that analysis gives with it", when=lambda found: found.data is not None),
+    Key("data", by_name(forms.ANYTHING), "what that analysis gives with it", when=lambda found: found.data is not None),
 )
 _DECLARED: Final = Kind[Any](maybe(DIM).schema, lambda dim, names: None if dim.is_unknown else names.json(dim), (DIM,))
 _TRUSTED: Final = Object[Trusted](
@@ -237,8 +223,8 @@ ANALYZE: Final = Document[_Report](
     2,
     "what an analysis found (absint analyze)",
     _RESULT.spread(attrgetter("result")),
-    Filled("missing", by_name(many(str)), "with `--require`: what is missing"),
-    Filled("trace", many(_TRACED), "with `--trace`: each visit that changes a value"),
+    forms.Filled("missing", by_name(many(str)), "with `--require`: what is missing"),
+    forms.Filled("trace", many(_TRACED), "with `--trace`: each visit that changes a value"),
     Key("timings", _TIMINGS, "with `--timings`", when=lambda report: report.timings is not None),
     lines=True,
 )

@@ -13,8 +13,7 @@ from absint.lattices.text.forms import COUNT, Key, Kind, Object, by_name, keys_o
 from absint.lattices.text.sheets import Line, Part, Table, so_many
 from absint.research.obligations import solving
 from absint.research.obligations.making import Decided, Record, counts, distinct, status, vacuous
-from absint.research.obligations.nodes import STATES, Group, State
-from absint.research.obligations.ruled import Ruled
+from absint.research.obligations.nodes import STATES, Group, Ruled, State
 from absint.research.obligations.solving import Decision, Gap, Obligation, Verdict
 from absint.solution.analysed import Analysed
 from absint.solution.naming import about

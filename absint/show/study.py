@@ -1,16 +1,18 @@
-"""The table of a study for a terminal, and the notes below it."""
+"""The table of a study for a terminal, and the notes below it; the list of unification policies."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, groupby, starmap
 from typing import TYPE_CHECKING, Final
 
+from absint.lattices.text.documents import Document
 from absint.lattices.text.escapes import format_sizes, plain
-from absint.lattices.text.sheets import Line, so_many
+from absint.lattices.text.forms import Key, Object, many
+from absint.lattices.text.sheets import Line, Part, Table as Rows, so_many
+from absint.lattices.unify import POLICIES, UnificationPolicy
 from absint.research.study.results import Record, by_source
-from absint.research.study.study import Study
-from absint.research.study.tables import Row, causes
+from absint.research.study.study import Row, Study, causes
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -113,3 +115,22 @@ def _incomplete(source: str, records: Sequence[Record]) -> str:
         return ""
     others = f", and {len(failed) - 1:,} more" if len(failed) > 1 else ""
     return f"{source} has no complete answer for {failed[0].model}: {failed[0].failure}{others}"
+
+
+def policies() -> Iterator[Part]:
+    """One line for each policy: its name, whether its claims hold in every run, and whose it is."""
+    words = {True: "sound  ", False: "unsound"}
+    yield Rows("", [(policy.name, f"{words[policy.sound]}  {policy.summary}") for policy in POLICIES.values()])
+
+
+_POLICY: Final = Object[UnificationPolicy](
+    Key("name", str), Key("sound", bool, "its claims hold in every run"), Key("summary", str)
+)
+POLICY_LIST: Final = Document[Iterable[UnificationPolicy]](
+    "policies",
+    1,
+    "the unification policies (absint policies)",
+    Key("policies", many(_POLICY), of=lambda policies: policies),
+    head=(),
+    defines=False,
+)

@@ -12,21 +12,10 @@ from typing import TYPE_CHECKING, Final, TextIO
 
 from absint.diagnostics import Diagnostic, Severity
 from absint.lattices.shape import TOP_SHAPE
+from absint.lattices.text import sheets
 from absint.lattices.text.escapes import one_line, plain
 from absint.lattices.text.naming import Names
-from absint.lattices.text.sheets import (
-    MAX_ROWS,
-    UNBROKEN,
-    Line,
-    Part,
-    Sheet,
-    Table,
-    defined,
-    listed,
-    rendered,
-    so_many,
-    written,
-)
+from absint.lattices.text.sheets import MAX_ROWS, UNBROKEN, Line, Part, Sheet, Table, defined, listed, so_many
 from absint.lattices.value import Tensor, Value
 from absint.questions.claims.judging import diagnostics as all_diagnostics
 from absint.questions.proofs.requirements import Needed, all_premises, required
@@ -54,7 +43,7 @@ def write(parts: Iterable[Part], out: TextIO | None = None, *, commands: bool = 
     """Print the lines, with their styles if the output is a terminal; `commands` of a CI are escaped if not wanted."""
     out = out if out is not None else sys.stdout
     escaped = plain if commands else one_line
-    lines = rendered(parts, width_of(out))
+    lines = sheets.rendered(parts, width_of(out))
     if not out.isatty():
         out.writelines(f"{escaped(line.text)}\n" for line in lines)
         return
@@ -187,7 +176,7 @@ def weights_note(files: Sequence[str], target: str, way_out: str = "") -> Iterat
 
 def table(analysed: Analysed) -> str:
     """The report as one text."""
-    return written(report(analysed))
+    return sheets.written(report(analysed))
 
 
 def notebook(analysed: Analysed) -> str:

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 from absint.program.steps import LOWERED
 from absint.research.obligations.making import applied, obligations_of
-from absint.research.obligations.ruled import ruled
+from absint.research.obligations.nodes import ruled
 from absint.research.obligations.solving import Gap, Obligation, is_vacuous
 from absint.research.specification.specs import specification, specified
 from absint.solver.backend import Backend

@@ -11,7 +11,7 @@ from absint import Op, Shape, Tensor, rule
 from absint.cli import run
 from absint.lattices.text.sheets import rendered
 from absint.research.obligations.making import counts, distinct, obligations_of, status
-from absint.research.obligations.ruled import prove, ruled
+from absint.research.obligations.nodes import prove, ruled
 from absint.research.obligations.solving import Decision, Obligation, Solvers, asked, once
 from absint.research.specification.specs import specified
 from absint.show.rules import RULES, Ruling, report

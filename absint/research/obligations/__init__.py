@@ -2,6 +2,6 @@
 
 making       the obligations of a rule at one instance: exact, necessary, sufficient; and their record
 solving      an obligation, a formula that must have no model; Z3 and cvc5 on it
-nodes        the instances that the nodes of a model are, and what is proved there
-ruled        the operators that have a rule, the versions of each, and which of these are specified
+nodes        the instances that the nodes of a model are, and what is proved there; the operators that have a rule, the
+             versions of each, and which of these are specified
 """

@@ -13,7 +13,7 @@ import pytest
 from absint.errors import UsageError
 from absint.lattices.text.sheets import rendered
 from absint.research.study import Record, Row, Study
-from absint.research.study.tables import (
+from absint.research.study.study import (
     FORMS,
     Cause,
     causes,
