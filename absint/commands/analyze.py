@@ -1,7 +1,5 @@
 """`absint analyze`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from contextlib import nullcontext
 from typing import Final

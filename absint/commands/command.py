@@ -8,8 +8,6 @@ in lines of its width, broken at spaces; a log has it in one. While a command wo
 status on a terminal, and a line now and then in a log.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 import textwrap

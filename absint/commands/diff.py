@@ -1,7 +1,5 @@
 """`absint diff`."""
 
-from __future__ import annotations
-
 import click
 
 from absint.commands.analysis import Settings, analysed, analysis_options, warm_up

@@ -1,7 +1,5 @@
 """`absint lint`."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import replace
 from pathlib import Path

@@ -5,8 +5,6 @@ several models has a heading for each; as JSON it is a list with a document for 
 error in its place, and the others are answered.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import wraps

@@ -1,7 +1,5 @@
 """`absint report` and `absint site`."""
 
-from __future__ import annotations
-
 import click
 
 from absint.commands.analysis import analysed, assume_option, settings_options

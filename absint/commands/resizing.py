@@ -1,7 +1,5 @@
 """`absint freeze` and `dynamize`: symbols become sizes, and sizes symbols."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from functools import partial

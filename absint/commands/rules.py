@@ -1,7 +1,5 @@
 """`absint rules`."""
 
-from __future__ import annotations
-
 import keyword
 import re
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """`absint schema`."""
 
-from __future__ import annotations
-
 import json
 
 import click

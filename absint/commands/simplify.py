@@ -1,7 +1,5 @@
 """`absint simplify`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click

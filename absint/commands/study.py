@@ -1,7 +1,5 @@
 """`absint study`, `absint export-queries` and `absint policies`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path

@@ -11,8 +11,6 @@ page/          an HTML file about a result
 site/          a page that runs absint in the browser
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from absint.packages import lazily

@@ -1,7 +1,5 @@
 """Places of nodes with the copies between them, and ranges of values with what can go wrong, as text and as JSON."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from math import isinf

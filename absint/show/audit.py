@@ -5,8 +5,6 @@ claims are counted in the properties of the run. A place is a logical location: 
 its axis. Each source is a run of its own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from itertools import groupby

@@ -1,7 +1,5 @@
 """Certificates that were written, as text and as JSON."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from operator import attrgetter

@@ -1,7 +1,5 @@
 """Classes of equal dims, shapes or buffers as text."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Final, TypeAlias
 

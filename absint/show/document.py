@@ -1,7 +1,5 @@
 """A result as JSON, with what was asked of it beside."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter

@@ -1,7 +1,5 @@
 """A model whose sizes became symbols, as text and as JSON."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final

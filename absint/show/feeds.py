@@ -1,7 +1,5 @@
 """Real tensors beside the claims about them, as text and as JSON."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final

@@ -1,7 +1,5 @@
 """Frozen models, refused sizes, and the fewest symbols to fix, as text and as JSON."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Final
 

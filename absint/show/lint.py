@@ -4,8 +4,6 @@ GitHub's code scanning takes SARIF: one run, a rule for each code. A model has n
 the line that code scanning demands, and a logical location.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from operator import itemgetter

@@ -1,7 +1,5 @@
 """The rows of a model as text, as JSON, and as settings of servers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final

@@ -1,7 +1,5 @@
 """The rules of operators and what is proved of them, and of the nodes of a model, as text and as JSON."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby

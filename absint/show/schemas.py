@@ -2,8 +2,6 @@
 of absint may add some.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from importlib import import_module
 from typing import Final, cast

@@ -1,7 +1,5 @@
 """Simplified models as text and as JSON."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Final
 

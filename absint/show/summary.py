@@ -1,7 +1,5 @@
 """The facts in a report, apart from their form: rows of values, totals, what `--require` misses, and histories."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

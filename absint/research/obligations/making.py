@@ -1,7 +1,5 @@
 """The obligations of a rule at an instance of its operator."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ Numbers stay as they are; each other term is a name of its own, with a factor if
 or any integer if it is that of elements alone, which may be negative. Nodes that are then alike are proved once.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Z3 and cvc5 on an obligation, each with the time that it took."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """Arrays of terms, and the registry of the functions that compute them: `contents`, `placing`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import Final, TypeAlias
@@ -13,7 +11,7 @@ from absint.research.specification.layout import number as known_number
 from absint.research.specification.node import Input, Node
 from absint.research.specification.terms import Formula, Term, term
 
-Element: TypeAlias = "Term | Formula"
+Element: TypeAlias = Term | Formula
 Array = npt.NDArray[np.object_]
 Elements = tuple[Element, ...]
 Function = Callable[[Node, list[Array]], "Array | Sequence[Array]"]

@@ -2,8 +2,6 @@
 (batch, heads, steps, size).
 """
 
-from __future__ import annotations
-
 from typing import Final, NamedTuple
 
 from absint.research.specification.formulas import FALSE, TRUE, both, either, equal, implies

@@ -4,8 +4,6 @@ Two nodes are of one kind if the ranks, types and containers of their inputs are
 out. Most of these attributes change no size: that they do not is what is compared.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Attributes that name one of a few ways: a node that names another is illegal."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Final
 

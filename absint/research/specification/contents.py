@@ -4,8 +4,6 @@ Each operator is written as numpy defines it, on arrays of terms. Integers are n
 places of elements hang on numbers that are not known, an operator has no elements here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import reduce

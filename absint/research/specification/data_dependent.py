@@ -3,8 +3,6 @@
 Rules are not proved exact against these; certificates take from them that a size is within its bounds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Final
 

@@ -3,8 +3,6 @@ compared, and some at the edge of what is legal: a rank, a number or a list off 
 what a specification demands shows at one of the latter.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Final
 

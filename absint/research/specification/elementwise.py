@@ -4,8 +4,6 @@ Unary ones keep the shape. Since opset 7 the others broadcast as numpy does ("Mu
 Broadcasting.md): aligned at the last axis, two sizes fit if they are equal or one is 1, and that one is repeated.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

@@ -2,8 +2,6 @@
 tensors, each with a scale and a zero point: one value, or one for each output channel; images of old.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Formulas that are made of others: equalities, negations, conjunctions; what is true and what is false."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from absint.research.specification.terms import Formula, Int, term

@@ -1,7 +1,5 @@
 """Operators of com.microsoft that fuse or extend those of ONNX: onnxruntime's docs/ContribOperators.md."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

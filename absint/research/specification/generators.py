@@ -1,7 +1,5 @@
 """New tensors: of a shape that is an attribute, an input, or that of another tensor."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from absint.research.specification.formulas import FALSE, TRUE, both, either, equal, negated

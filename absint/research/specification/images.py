@@ -1,7 +1,5 @@
 """Images and grids: transposed convolutions, columns, regions, crops, samples."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from math import floor, prod

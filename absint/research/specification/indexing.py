@@ -1,7 +1,5 @@
 """Operators that read or write elements at given places. Places that are data are not looked at: sizes alone."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from absint.research.specification.formulas import FALSE, both, either, equal

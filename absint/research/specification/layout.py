@@ -1,7 +1,5 @@
 """Operators that rearrange elements: shapes given by attributes or by known inputs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import combinations
 

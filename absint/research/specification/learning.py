@@ -1,7 +1,5 @@
 """Classical machine learning, the domain ai.onnx.ml: a table with a row for each example, or one row of rank 1."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import prod
 from typing import Final

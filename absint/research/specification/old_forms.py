@@ -1,7 +1,5 @@
 """Forms of operators before opset 8: inputs of one shape, the attribute `broadcast`, sizes given by attributes."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from absint.research.specification.elementwise import fits_into, product_of

@@ -1,7 +1,5 @@
 """Elements of small tensors at other places: reshaped, joined, sliced, repeated; read and written at given ones."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 

@@ -3,8 +3,6 @@
 X is (time, batch, input), or (batch, time, input) with layout 1.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

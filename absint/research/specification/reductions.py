@@ -1,7 +1,5 @@
 """Operators that fold axes into one element, or normalise along them; losses; spectra."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from absint.research.specification.elementwise import fits_into

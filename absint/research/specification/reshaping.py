@@ -3,8 +3,6 @@
 A size that Reshape copies is a factor of both numbers of elements, so the two are compared without it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations as pairs, product as combinations
 from typing import NamedTuple

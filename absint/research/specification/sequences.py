@@ -1,7 +1,5 @@
 """Sequences and optional values: how many tensors they hold, and the sizes of these; maps; strings."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Final
 

@@ -15,8 +15,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, TypeAlias
 
-Int: TypeAlias = "Term | int"
-
 
 class Term:
     """An integer. `//` and `%` mean something where the divisor is at least 1: a specification demands that first."""
@@ -78,6 +76,9 @@ class Term:
         found = _computed(self, binding)
         assert isinstance(found, int)
         return found
+
+
+Int: TypeAlias = Term | int
 
 
 class Formula:

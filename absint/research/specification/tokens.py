@@ -2,8 +2,6 @@
 those that read a memory: attention over one, a matrix that is updated, a packed table.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from absint.research.specification.elementwise import multiplied

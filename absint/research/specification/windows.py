@@ -4,8 +4,6 @@ A window of k positions, d apart, spans d*(k - 1) + 1 of an axis. It is put at 0
 long as it fits (the formulas of Conv and of the pools in Operators.md, which round down, or up with ceil_mode).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

@@ -3,8 +3,6 @@
 Each text is one file, `LOGIC/STATUS-DIGEST.smt2`; the index lists the claims that it stands for.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Z3 and cvc5 on a script, each with an enforced time limit."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass

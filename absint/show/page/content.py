@@ -1,7 +1,5 @@
 """The content of a page about a result, as plain data: what the browser shows, and evaluates at sizes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property

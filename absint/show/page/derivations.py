@@ -1,7 +1,5 @@
 """Derivations of sizes as texts in which the values and nodes that they name are links."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping

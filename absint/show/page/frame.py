@@ -1,7 +1,5 @@
 """The frame of a page: one HTML file, whose policy allows the scripts and styles that it has and nothing else."""
 
-from __future__ import annotations
-
 from base64 import b64encode
 from functools import cache
 from hashlib import sha256

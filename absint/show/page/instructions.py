@@ -18,8 +18,6 @@ one instruction, so evaluating the table once gives every size of a model. Where
 ==============================  ==============================================================
 """
 
-from __future__ import annotations
-
 from collections.abc import Container
 from typing import Final, cast
 

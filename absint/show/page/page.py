@@ -4,8 +4,6 @@ Names in models are hostile: here they are escaped, in the data `<` is, and scri
 section that lead into the graph carry a number.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from html import escape
 from itertools import groupby

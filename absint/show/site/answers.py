@@ -1,7 +1,5 @@
 """What the page of `absint site` shows: the texts of the commands, computed in the browser."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import wraps

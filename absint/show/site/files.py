@@ -1,7 +1,5 @@
 """The folder of the page: every file by its name."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
