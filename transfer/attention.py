@@ -28,7 +28,6 @@ from absint.transfer.heads import (
 )
 from absint.transfer.op import Op
 from absint.transfer.rule import PREVIEW, overlay, rule
-from absint.transfer.semantics import ONNX
 
 
 @overlay
@@ -129,7 +128,7 @@ def _require_form(op: Op, as_function: bool = False) -> None:
             op.reject("nonpad_kv_seqlen must be left out if present_key and present_value are requested", "ill-formed")
     if op.version >= 25 and op.tensor("Q").shape.rank == 4 and {name for _, name in PACKED} & op.attributes.keys():
         reason = "q_num_heads and kv_num_heads must be left out where Q has rank 4"
-        op.reject(reason) if op.semantics == ONNX else op.may_fail(reason, at_load=True)
+        op.reject(reason) if op.semantics == "onnx" else op.may_fail(reason, at_load=True)
     ranks = {rank for name, _ in PACKED if (rank := op.tensor(name).shape.rank) is not None}
     if len(ranks) > 1 and not as_function:
         op.reject(f"Q, K and V must have one rank, found {', '.join(map(str, sorted(ranks)))}")

@@ -27,7 +27,6 @@ from absint.transfer.elements.folding import elements_of, moved, nothing, ramps_
 from absint.transfer.elements.logic import choose, greatest, is_positive, least
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
-from absint.transfer.semantics import EITHER, ONNX, RUNTIME
 
 
 @rule("Concat", "inputs* -> concat_result", complete=True, elements=True, starred=True)
@@ -47,9 +46,9 @@ def joined(op: Op, inputs: Sequence[Tensor], axis: int) -> Tensor:
     if not shapes:
         return Tensor(dtype, TOP_SHAPE, _joined_fill(op, inputs, None))
     if len({len(s) for s in shapes}) > 1:
-        if op.semantics == ONNX or all(is_positive(op, d) for s in shapes for d in s):
+        if op.semantics == "onnx" or all(is_positive(op, d) for s in shapes for d in s):
             op.reject(f"inputs must have the same rank, found shapes {', '.join(map(str, shapes))}")
-        if op.semantics == RUNTIME and len(shapes) == len(inputs):
+        if op.semantics == "onnxruntime" and len(shapes) == len(inputs):
             return Tensor(dtype, _of_other_ranks(op, shapes, axis))
         op.may_fail("inputs must have the same rank")
         return Tensor(dtype, TOP_SHAPE, _joined_fill(op, inputs, None))
@@ -116,7 +115,7 @@ def _common_dim(op: Op, shapes: Sequence[Shape], axis: int, known: bool) -> Dim:
         for other in distinct[:i] if not many else (full or distinct)[-1:]:  # all agree with one that has elements
             if op.is_equal(s[axis], other[axis]) is not YES:
                 agree = disjunction(eq(s[axis], other[axis]), _is_empty(op, s), _is_empty(op, other))
-                if op.semantics == ONNX:
+                if op.semantics == "onnx":
                     agree = eq(s[axis], other[axis])
                 found = f"{other[axis]} and {s[axis]}" if agree is FALSE else ""
                 if s[axis].is_concrete and other[axis].is_concrete:
@@ -128,7 +127,7 @@ def _common_dim(op: Op, shapes: Sequence[Shape], axis: int, known: bool) -> Dim:
         op.may_fail(f"more than {_MAX_PAIRED} inputs must agree on axis {axis}, except empty ones")
     if known and op.policy.equal is not None:
         return op.unified(*(s[axis] for s in shapes))
-    if op.semantics == ONNX:
+    if op.semantics == "onnx":
         return min((s[axis] for s in distinct), key=_length) if known else UNKNOWN_SIZE
     if filled or not known:
         return min(filled, key=_length) if filled else UNKNOWN_SIZE
@@ -295,7 +294,7 @@ def _rounded_parts(op: Op, total: Dim, count: int) -> list[Dim]:
     """Parts of ceil(total / count), the last one smaller."""
     if op.integer("num_outputs") != count:
         reason = f"num_outputs must be {count}, the number of outputs, found {op.integer('num_outputs')}"
-        if op.semantics != EITHER:
+        if op.semantics != "either":
             op.reject(reason)
         op.may_fail(reason)  # some runtimes run it, with parts of other sizes
         return [UNKNOWN_SIZE] * count

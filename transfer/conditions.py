@@ -12,7 +12,7 @@ from absint.lattices.terms.expr import UNKNOWN_DIM, UNKNOWN_SIZE, Dim
 from absint.lattices.value import Tensor
 from absint.transfer.forms import same_shape
 from absint.transfer.op import Op, as_size, of_dims
-from absint.transfer.semantics import EITHER, ONNX, RUNTIME, Asker
+from absint.transfer.semantics import Asker
 
 
 def not_empty(op: Op, reason: str, *shapes: Shape) -> None:
@@ -37,7 +37,7 @@ def vector(op: Op, name: str) -> None:
 
 
 def require_one_value(
-    op: Op, *names: str, each: Dim | None = None, unless: Relation = FALSE, what: str = "channel", by: Asker = EITHER
+    op: Op, *names: str, each: Dim | None = None, unless: Relation = FALSE, what: str = "channel", by: Asker = "either"
 ) -> None:
     """Require a scalar or a vector of one element for each of these inputs that is given.
 
@@ -107,16 +107,16 @@ def runs_as(op: Op, runs: Relation, documented: Relation, reason: str) -> None:
 
     Type inference refuses what it can see that they exclude.
     """
-    op.require(documented if op.semantics == ONNX else runs, reason)
-    if op.semantics == EITHER:
+    op.require(documented if op.semantics == "onnx" else runs, reason)
+    if op.semantics == "either":
         op.may_fail(reason, unless=documented)
-    elif op.semantics == RUNTIME and documented is FALSE and not op.rule.domain:
+    elif op.semantics == "onnxruntime" and documented is FALSE and not op.rule.domain:
         op.may_fail(reason, at_load=True)
 
 
 def documents_exclude(op: Op, reason: str) -> None:
     """onnxruntime runs the node, unless type inference refuses it."""
-    if op.semantics == RUNTIME:
+    if op.semantics == "onnxruntime":
         op.may_fail(reason, at_load=True)
     else:
         op.reject(reason, by="onnx")

@@ -15,7 +15,6 @@ from absint.lattices.value import Tensor
 from absint.transfer.conditions import filled, not_empty, one_value, require_one_value
 from absint.transfer.op import Op, as_size
 from absint.transfer.rule import rule
-from absint.transfer.semantics import ONNX
 from absint.transfer.window import CONVOLUTIONS, Window, kernel_of, pooled, slides, values_of, windows
 
 
@@ -212,7 +211,7 @@ def _transposed(op: Op, spatial: Sequence[Dim], found: Sequence[Window]) -> list
             sizes.append(Dim(stated[axis]))
             continue
         result = _grown(size, window, extra[axis])
-        if window.same and op.semantics == ONNX and not nonneg(window.span + (extra[axis] - window.stride)):
+        if window.same and op.semantics == "onnx" and not nonneg(window.span + (extra[axis] - window.stride)):
             result = UNKNOWN_SIZE  # the documents, and onnx's own inference, differ on a window below the stride
         op.require(ge(result, 1), f"the output of spatial axis {axis} must not be empty")
         sizes.append(result)
@@ -234,7 +233,7 @@ def _require_some(op: Op, size: Dim, axis: int, *, explicit: bool, count: int) -
 def _require_reachable(op: Op, output: int, size: Dim, window: Window, extra: int) -> None:
     """onnxruntime cuts to the output size by pads, and enlarges by less than a stride."""
     full = _spread(size, window, extra)
-    most = full if op.semantics == ONNX else full + (window.stride - 1 - extra)
+    most = full if op.semantics == "onnx" else full + (window.stride - 1 - extra)
     op.require(ge(most, output), "output_shape must be possible for the input and the window", by="undocumented")
 
 

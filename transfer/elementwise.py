@@ -21,7 +21,6 @@ from absint.transfer.elements.logic import invert
 from absint.transfer.elements.premises import representable
 from absint.transfer.op import Op
 from absint.transfer.rule import Rule, rule, shaped
-from absint.transfer.semantics import ONNX
 from absint.transfer.stated import BadNodeError
 
 
@@ -143,7 +142,7 @@ def clip(op: Op) -> Tensor:
     x = op.tensor("X")
     for name in filter(op.has, ("min", "max")):
         require_scalar(op, name)
-        if op.semantics == ONNX:
+        if op.semantics == "onnx":
             op.require_rank(op.tensor(name).shape, 0, name)
     x = Tensor(op.common_dtype("X", "min", "max"), x.shape, x.contents)
     if x.dtype is DType.BFLOAT16 and op.version < 16 and (op.has("min") or op.has("max")):
@@ -256,7 +255,7 @@ def _require_parameters(op: Op, x: Shape, scale_name: str, zero_point_name: str)
     scale, block = op.tensor(scale_name).shape, op.integer("block_size", 0)
     op.reject("block_size must be positive", unless=block >= 0, found=block)
     one = one_value(scale)
-    if op.version < 13 and op.semantics == ONNX:
+    if op.version < 13 and op.semantics == "onnx":
         op.require(one, f"{scale_name} must be one value before opset 13")
     parts = "have one for each block" if block else "be one value, or have one for each slice"
     reason = f"{scale_name} must {parts} of axis"

@@ -25,7 +25,6 @@ from absint.transfer.elements.rounded import FORMATS, to_integer
 from absint.transfer.elementwise import require_single
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
-from absint.transfer.semantics import ONNX
 from absint.transfer.stated import BadNodeError
 
 # Constants
@@ -170,7 +169,7 @@ def _float_count(op: Op, dtype: DType, start: Element, limit: Element, delta: El
     run = ar.ceil(op, DType.DOUBLE, ar.div(op, DType.DOUBLE, wide, step))
     if isinstance(count, Real) and count == run:
         return maximum(count.num, 0)
-    if dtype not in FORMATS or op.semantics == ONNX:
+    if dtype not in FORMATS or op.semantics == "onnx":
         return UNKNOWN_SIZE
     size = maximum(to_integer(op, DType.DOUBLE, DType.INT64, run), 0)
     return size if isinstance(size, Expr) else Unknown(size.bounds.meet(NATURAL))
@@ -351,7 +350,7 @@ def _leaves_spectrum(length: _Constant, rate: _Constant, *edges: _Constant) -> b
 
 def _bins(op: Op) -> Dim:
     """The frequencies of a transform of `dft_length`. onnxruntime divides towards 0: one of -1, as of 0."""
-    if op.semantics == ONNX:
+    if op.semantics == "onnx":
         return _count(op, "dft_length") // 2 + 1
     require_single(op, "dft_length")
     length = integer(_of_rank_0(op, "dft_length"))

@@ -15,7 +15,6 @@ from absint.lattices.terms.expr import ZERO_EXPR, Dim, Expr
 from absint.lattices.terms.intern import remembered
 from absint.lattices.value import Tensor
 from absint.transfer.op import Op
-from absint.transfer.semantics import RUNTIME
 
 _MAX_CASES: Final = 4
 """An element at a symbolic index is a choice of at most this many, else their join."""
@@ -132,7 +131,7 @@ def require_tuples(op: Op, indices: Block[Element], extents: Sequence[Dim], noth
             if op.decide(within_axis(op, extents[axis])) is YES:
                 continue
             op.require(nothing | relation, IN_RANGE)
-            if op.semantics != RUNTIME:
+            if op.semantics != "onnxruntime":
                 op.require(relation, IN_RANGE, by="onnx")
 
 

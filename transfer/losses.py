@@ -11,7 +11,6 @@ from absint.lattices.value import Tensor
 from absint.transfer.conditions import filled, is_empty, known_text, runs_as
 from absint.transfer.op import Op
 from absint.transfer.rule import Rule, rule
-from absint.transfer.semantics import ONNX, RUNTIME
 
 
 @rule("NegativeLogLikelihoodLoss", "input target weight -> loss", complete=True)
@@ -51,7 +50,7 @@ def _loss_shape(op: Op, scores: str, labels: str, weights: str) -> Shape:
         for axis, (size, wanted) in enumerate(zip(target, (x[0], *x[2:]), strict=True)):
             reason = f"dim {axis} of {labels} must be that of {scores}"
             runs_as(op, le(size, wanted), eq(size, wanted), reason)
-            if op.semantics == RUNTIME and op.name == "SoftmaxCrossEntropyLoss" and eq(size, wanted) is FALSE:
+            if op.semantics == "onnxruntime" and op.name == "SoftmaxCrossEntropyLoss" and eq(size, wanted) is FALSE:
                 op.may_fail(f"{reason}, or the function that defines the operator may not load")
     else:
         op.may_fail(f"{labels} must have the dims of {scores} without the classes")
@@ -67,14 +66,14 @@ def _weighted(op: Op, name: str, classes: Dim, empty: Relation, target: Shape) -
     """The dims of the loss of each target, with weights of the classes."""
     given = op.tensor(name).shape
     reason = f"{name} must have one value for each class"
-    if given.rank == 0 or op.semantics == ONNX:
+    if given.rank == 0 or op.semantics == "onnx":
         op.require_rank(given, 1, name)
     if given.rank == 1:
         runs_as(op, ge(given[0], 1) | empty, eq(given[0], classes), reason)
         return target
     op.may_fail(reason)
     op.may_fail(f"{name} must have rank 1, found shape {given}", at_load=True)
-    return target if op.semantics == ONNX else TOP_SHAPE  # gathered at the labels, they broadcast against the loss
+    return target if op.semantics == "onnx" else TOP_SHAPE  # gathered at the labels, they broadcast against the loss
 
 
 DOMAIN: Final = "ai.onnx.preview.training"

@@ -15,7 +15,6 @@ from absint.transfer.conditions import filled, has_rank, is_empty, not_empty, re
 from absint.transfer.elements.conversion import element_type
 from absint.transfer.op import Op
 from absint.transfer.rule import overlay, rule
-from absint.transfer.semantics import ONNX
 
 
 @overlay
@@ -295,7 +294,7 @@ def _require_broadcast_to(op: Op, target: Shape, name: str) -> None:
     """Require that the parameter broadcasts to the target; a constant B without elements is as one that is left out."""
     shape, empty = op.tensor(name).shape, FALSE
     of_inputs = any(s.kind is SymbolKind.INPUT for dim in shape.known if isinstance(dim, Expr) for s in dim.symbols)
-    if name == "B" and op.semantics != ONNX and not of_inputs and not shape.is_top:
+    if name == "B" and op.semantics != "onnx" and not of_inputs and not shape.is_top:
         empty = is_empty(shape)
         if empty is not FALSE:
             op.may_fail("B must have elements unless it is a constant", unless=filled(shape))

@@ -13,7 +13,6 @@ from absint.lattices.value import Tensor
 from absint.transfer.conditions import is_empty, same_dims
 from absint.transfer.op import Op, as_size
 from absint.transfer.rule import rule
-from absint.transfer.semantics import ONNX, RUNTIME
 from absint.transfer.window import Window, pooled, windows
 
 
@@ -42,7 +41,7 @@ def global_pool(op: Op) -> Tensor:
     batch, channels, *spatial = x.shape.dims
     for axis, size in enumerate(spatial):
         relation, reason = eq(batch, 0) | ge(size, 1), f"spatial axis {axis} must not be empty"
-        if op.semantics == ONNX:
+        if op.semantics == "onnx":
             op.may_fail(reason, unless=relation)
         else:
             op.require(relation, reason)
@@ -69,7 +68,7 @@ def pool_shape(op: Op) -> Shape:
     sizes = []
     may_be_empty = not op.never_empty(batch)
     for axis, (size, window) in enumerate(zip(spatial, found, strict=True)):
-        if op.semantics != ONNX:
+        if op.semantics != "onnx":
             op.require(eq(batch, 0) | ge(size, 1), f"spatial axis {axis} must not be empty")
         sizes.append(pooled(op, size, window, axis, ceil_mode=ceil_mode, may_be_empty=may_be_empty))
     return shape_of((batch, channels, *sizes))
@@ -133,7 +132,7 @@ def max_unpool(op: Op) -> Tensor:
     rank = len(kernel) + 2
     op.require_rank(x.shape, rank, "X")
     op.require_rank(places, rank, "I")
-    like_x = places if x.shape.is_top and op.semantics == RUNTIME else x.shape
+    like_x = places if x.shape.is_top and op.semantics == "onnxruntime" else x.shape
     dims = (UNKNOWN_SIZE,) * rank if like_x.is_top else like_x.dims
     alike = UNKNOWN_RELATION if x.shape.is_top else same_dims(places, dims)
     op.require(alike, "I must have the shape of X", by="undocumented")

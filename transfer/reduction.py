@@ -25,7 +25,6 @@ from absint.transfer.elements.logic import conjoin, disjoin
 from absint.transfer.elements.premises import fit, in_double, in_order, within
 from absint.transfer.op import Op, constants_of
 from absint.transfer.rule import Function, Outputs, rule
-from absint.transfer.semantics import RUNTIME
 
 
 class Fold(NamedTuple):
@@ -71,7 +70,7 @@ def _reduced(op: Op, fold: Fold | None, given: Sequence[Dim] | None, noop: bool 
     if rank == 0:
         reason = "onnxruntime accepts any axis of a scalar, ONNX's own inference none"
         if given is None or given:
-            op.may_fail(reason, at_load=op.semantics == RUNTIME)
+            op.may_fail(reason, at_load=op.semantics == "onnxruntime")
         return _over(op, fold, x, frozenset())
     constants = [d.const for d in given or () if isinstance(d, Expr) and d.const is not None]
     known = frozenset(op.axis(axis, rank) for axis in constants)

@@ -24,7 +24,6 @@ from absint.transfer.elements.folding import fill_of, reshaped
 from absint.transfer.elements.logic import choose, is_natural, is_positive, nonzero_parts, vanishes_with
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
-from absint.transfer.semantics import ONNX
 
 _MAX_CASES: Final = 16
 
@@ -210,7 +209,7 @@ def _infer(
     size = floordiv(count, rest)
     exact = divisible(count, rest)
     maybe_zero = [d for d in others if not is_positive(op, d)] if keep_zero else []
-    if op.semantics == ONNX:
+    if op.semantics == "onnx":
         for d in maybe_zero:
             op.require(ne(d, 0), "no size beside a -1 may be a 0 that is kept")
         maybe_zero = []

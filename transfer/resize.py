@@ -29,7 +29,6 @@ from absint.transfer.elements.rounded import converted, of_integer, to_integer
 from absint.transfer.op import Op, as_size
 from absint.transfer.resize_modes import supported
 from absint.transfer.rule import rule
-from absint.transfer.semantics import ONNX, RUNTIME
 
 EXACT: Final = 1 << 24
 """float32 holds all integers up to this exactly."""
@@ -136,7 +135,7 @@ def _scaled(op: Op, x: Tensor, scales: Sequence[Element] | None, least: int = 0)
     dims = list(x.shape.dims)
     if _listed_axes(op) is None and len(scales) > len(dims):
         reason = f"scales must have {len(dims)} values, found {len(scales)}"
-        if op.semantics == ONNX:
+        if op.semantics == "onnx":
             op.reject(reason)
         # onnxruntime returns an empty result before it compares the numbers.
         pairs = enumerate(zip(dims, scales, strict=False))
@@ -159,7 +158,7 @@ def _scale(op: Op, size: Dim, scale: Element, axis: int, least: int) -> Dim:
         op.may_fail(f"the scale of axis {axis} must be positive")
     elif value <= 0 or value < least:
         op.reject(f"the scale of axis {axis} must be {'at least 1' if least else 'positive'}, found {float(value)}")
-    if op.semantics != ONNX:
+    if op.semantics != "onnx":
         return _scale_in_float32(op, size, scale, value, axis)
     if not isinstance(scale, Real) or not isinstance(size, Expr):
         return UNKNOWN_SIZE
@@ -216,7 +215,7 @@ def _sized(op: Op, x: Tensor) -> Tensor:
     stretches = _stretches(op)
     if _listed_axes(op) is None and not all(stretches and op.decide(ge(size, 1)) is YES for size in dims[len(sizes) :]):
         reason = f"sizes must have {len(dims)} values, found {len(sizes)}"
-        if op.semantics == ONNX and len(sizes) != len(dims):
+        if op.semantics == "onnx" and len(sizes) != len(dims):
             op.reject(reason)
         op.note(reason)  # onnxruntime takes 0 as the size of the others
         return _kept(op, x)
@@ -245,7 +244,7 @@ def _check_size(op: Op, before: Dim, size: Dim, axis: int) -> None:
     if _stretches(op):
         op.require(both, reason, by="undocumented")
         return
-    if op.semantics == RUNTIME:
+    if op.semantics == "onnxruntime":
         op.require(ge(before, 1) | eq(size, 0), reason)
     op.may_fail(reason, unless=both)
 
@@ -256,7 +255,7 @@ def _stretches(op: Op) -> bool:
 
 def _keeping_ratio_where_meant(op: Op, old: Sequence[Dim], sizes: Sequence[Dim]) -> list[Dim]:
     """The sizes at one scale. onnxruntime ignores the size of an axis that `axes` counts from the end, and keeps it."""
-    meant = [axis >= 0 or op.semantics == ONNX for axis in _listed_axes(op) or [0] * len(old)]
+    meant = [axis >= 0 or op.semantics == "onnx" for axis in _listed_axes(op) or [0] * len(old)]
     if not any(meant):
         return list(old)
     chosen = iter(_keeping_ratio(op, [*compress(old, meant)], [*compress(sizes, meant)]))
@@ -270,7 +269,7 @@ def _keeping_ratio(op: Op, old: Sequence[Dim], sizes: Sequence[Dim]) -> list[Dim
     if any(op.decide(ge(size, 1)) is not YES for size in sizes):
         op.may_fail("onnxruntime cannot keep the aspect ratio of empty axes")
         return [UNKNOWN_SIZE] * len(pairs)
-    if op.semantics == ONNX:
+    if op.semantics == "onnx":
         return _exact_ratio(pairs, smallest)
     reason = "FLOAT division and multiplication return the size itself"
     exact = [op.assume(le(size, EXACT >> 2), reason) for size in sizes]

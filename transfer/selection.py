@@ -17,7 +17,6 @@ from absint.lattices.terms.normal import Real, minimum
 from absint.lattices.value import Tensor
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
-from absint.transfer.semantics import EITHER, ONNX, RUNTIME
 
 _MAX_TERMS = 16
 """The most undecided conditions that one count sums over."""
@@ -47,7 +46,7 @@ def top_k(op: Op) -> Sequence[Tensor]:
         k = op.fresh("k")
     else:
         op.require(ge(k, 0), "k must not be negative", found=str(k) if k.const is not None else "")
-        if op.semantics == RUNTIME and op.decide(le(k, MAX_DIM)) is not YES:
+        if op.semantics == "onnxruntime" and op.decide(le(k, MAX_DIM)) is not YES:
             op.may_fail("k must not be larger than the axis")  # onnxruntime takes its low 32 bits
             k = op.fresh("k")
     return _top_k(op, k)
@@ -80,7 +79,7 @@ def arg_extreme(op: Op) -> Tensor:
     if at is None:
         return Tensor(DType.INT64)
     some, reason, rest = ge(shape.known[at], 1), f"axis {at} must not be empty", without(shape, [at])
-    if op.semantics == ONNX:
+    if op.semantics == "onnx":
         op.may_fail(reason, unless=some)
     elif not rest.is_top:  # onnxruntime before 1.32 runs an empty input with a negative axis, and reduces nothing
         op.require(some | eq(rest.size, 0), reason, by="either" if given >= 0 else "undocumented")
@@ -106,8 +105,8 @@ def non_zero(op: Op) -> Tensor:
 def _coordinate_rows(op: Op, shape: Shape) -> Dim:
     """The rank; for a scalar 0 by the specification, and 1 in onnxruntime."""
     if shape.rank == 0:
-        if op.semantics != EITHER:
-            return const(0 if op.semantics == ONNX else 1)
+        if op.semantics != "either":
+            return const(0 if op.semantics == "onnx" else 1)
         op.note("NonZero of a scalar: the spec gives no coordinate, onnxruntime one")
         return Unknown(Interval(0, 1))
     return Unknown(Interval(0, None)) if shape.rank is None else const(shape.rank)

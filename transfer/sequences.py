@@ -26,7 +26,6 @@ from absint.transfer.elements.folding import reshaped
 from absint.transfer.elements.logic import choose
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
-from absint.transfer.semantics import ONNX, RUNTIME
 
 _IN_RANGE: Final = "the position must lie within the sequence"
 
@@ -206,7 +205,7 @@ def split_to_sequence(op: Op) -> Value:
         return _listed(op, x, axis, sizes, keep)
     size = sizes[0] if sizes else UNKNOWN_SIZE
     op.require(ge(size, 1), "a chunk must not be empty", found=str(size))
-    if not keep and op.semantics != ONNX:
+    if not keep and op.semantics != "onnx":
         op.note("keepdims=0 beside a split: the spec ignores it, onnxruntime removes an axis of size 1")
         single = disjunction(*_at_most_one(extent), *_at_most_one(size))
         op.may_fail("onnxruntime needs chunks of size 1 where keepdims is 0", unless=single)
@@ -331,7 +330,7 @@ def _joined(op: Op, tensors: list[Tensor], axis: int, stack: bool) -> Tensor:
         if rank is None:
             op.may_fail("the elements of the sequence must fit")
             return Tensor(op.same_dtype(*(t.dtype for t in tensors)), TOP_SHAPE)
-        if op.semantics == RUNTIME and len({t.shape.rank for t in tensors}) > 1:
+        if op.semantics == "onnxruntime" and len({t.shape.rank for t in tensors}) > 1:
             op.may_fail("inputs must have the same rank")
             return Tensor(op.same_dtype(*(t.dtype for t in tensors)), TOP_SHAPE)
         axis = op.axis(axis, rank + 1)

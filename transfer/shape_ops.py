@@ -15,7 +15,6 @@ from absint.transfer.conditions import vector
 from absint.transfer.elements.folding import fill_of, moved, reshaped, unmoved
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
-from absint.transfer.semantics import ONNX
 
 
 @rule("Shape", "data -> shape", complete=True, elements=True, starred=True)
@@ -114,7 +113,7 @@ def squeeze(op: Op) -> Tensor:
 def _squeeze(op: Op, axes: list[int] | None) -> Tensor:
     """An empty list squeezes every 1 in onnxruntime, and none by the documents; a repeated axis counts once."""
     x = op.tensor("data")
-    if axes == [] and op.semantics == ONNX:
+    if axes == [] and op.semantics == "onnx":
         return x
     if not axes:
         ones = [UNKNOWN] if x.shape.is_top else [op.is_equal(d, 1) for d in x.shape]

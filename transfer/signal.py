@@ -11,7 +11,6 @@ from absint.transfer.conditions import documents_exclude, one_value
 from absint.transfer.elementwise import require_single
 from absint.transfer.op import Op, as_size
 from absint.transfer.rule import rule
-from absint.transfer.semantics import RUNTIME
 
 
 @rule("DFT", "input dft_length -> output", since=17, until=19, complete=True)
@@ -60,7 +59,7 @@ def _transform(op: Op, axis: int | None) -> Tensor:
         op.require(ge(length, 1), "dft_length must be positive")
     dims[axis] = _unique(length) if onesided and not inverse else length
     result = shape_of(tuple(map(as_size, dims)))
-    unless = [eq(size, 0) for size in result] if op.semantics == RUNTIME else []
+    unless = [eq(size, 0) for size in result] if op.semantics == "onnxruntime" else []
     op.require(disjunction(ge(signal, 1), *unless), "there must be a signal to transform", by="undocumented")
     return Tensor(x.dtype, result)
 

@@ -24,7 +24,6 @@ from absint.lattices.terms.polynomials import nonneg
 from absint.transfer.conditions import documents_exclude
 from absint.transfer.elements.rounded import computed, of_integer, to_integer
 from absint.transfer.op import Op, as_size
-from absint.transfer.semantics import ONNX
 
 SAME = ("SAME_UPPER", "SAME_LOWER")
 
@@ -123,7 +122,7 @@ def kernel_of(op: Op, weight: Sequence[Dim] | None) -> list[Dim] | None:
 
 def slides(op: Op, size: Dim, window: Window, axis: int) -> Dim:
     """The number of window positions on an axis where the window must fit, as in a convolution."""
-    if op.semantics == ONNX:
+    if op.semantics == "onnx":
         if window.same:
             op.may_fail(f"spatial axis {axis} must not be empty", unless=ge(size, 1))
         return _documented(op, size, window, False, axis)
@@ -154,7 +153,7 @@ def pooled(op: Op, size: Dim, window: Window, axis: int, *, ceil_mode: bool = Fa
     onnxruntime divides towards zero: a window up to one stride too long for the axis still has one position. The window
     of a pool has a size that is known, that of DeformConv may be of any.
     """
-    if op.semantics == ONNX:
+    if op.semantics == "onnx":
         return _documented(op, size, window, ceil_mode, axis)
     if not (isinstance(window.span, Expr) and window.span.const is not None):
         slack = _slack(size, window)

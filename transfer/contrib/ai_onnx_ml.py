@@ -16,7 +16,6 @@ from absint.transfer.conditions import documents_exclude, has_rank, is_empty, re
 from absint.transfer.contrib.ml_models import POST_TRANSFORMS, counted, require_read_features, require_trees, rows_of
 from absint.transfer.op import Op
 from absint.transfer.rule import ML, rule, shaped
-from absint.transfer.semantics import RUNTIME
 
 
 def _label_dtype(op: Op, strings: str = "classlabels_strings") -> DType:
@@ -67,7 +66,7 @@ def imputer(op: Op) -> Tensor:
         is_told = op.dtype("X") in names
         op.require(FALSE if is_told else UNKNOWN_RELATION, "a value of the type of X must be given", by="undocumented")
     rank = op.tensor("X").shape.rank
-    if op.semantics != RUNTIME:
+    if op.semantics != "onnxruntime":
         op.may_fail("the values must fit the features", unless=_per_feature(op, count))
     elif not rank:
         op.require(UNKNOWN_RELATION if rank is None else FALSE, "X must have features")
@@ -94,7 +93,7 @@ def one_hot_encoder(op: Op) -> Tensor:
         op.may_fail("every element must be a known category", unless=empty)
     _require_one_of(op, "cats_int64s", "cats_strings")
     if counted(op, "cats_strings" if op.dtype("X") is not DType.STRING else "cats_int64s"):
-        if op.semantics != RUNTIME or op.dtype("X") is DType.UNDEFINED:
+        if op.semantics != "onnxruntime" or op.dtype("X") is DType.UNDEFINED:
             op.may_fail("the categories must have the type of X")
         elif not skips:
             op.require(empty, "the categories must have the type of X")
@@ -200,7 +199,7 @@ def linear_classifier(op: Op) -> Sequence[Tensor]:
         op.reject("coefficients must not be empty", by="undocumented")
     if counted(op, "classlabels_strings") and counted(op, "classlabels_ints"):
         op.reject("one of classlabels_strings and classlabels_ints must hold labels, found both", "ill-formed")
-    if op.semantics == RUNTIME:
+    if op.semantics == "onnxruntime":
         runs = labels in (0, 2) if classes == 1 else 0 < classes <= labels
         whole = runs and counted(op, "coefficients") % classes == 0
         op.require(TRUE if whole else FALSE, "each class must have a label, and as many coefficients")
@@ -227,7 +226,7 @@ def _linear(op: Op, targets: int) -> None:
 def tree_ensemble_classifier(op: Op) -> Sequence[Tensor]:
     """Label and scores, one for each label."""
     labels = counted(op, "classlabels_strings", "classlabels_int64s")
-    if labels < 2 and (op.semantics != RUNTIME or counted(op, "classlabels_strings")):
+    if labels < 2 and (op.semantics != "onnxruntime" or counted(op, "classlabels_strings")):
         op.may_fail("onnxruntime may crash on a single class")
     require_trees(op, "class", labels)
     return Tensor(_label_dtype(op), shape_of((rows_of(op),))), _table(op, labels or None)

@@ -17,7 +17,6 @@ from absint.lattices.value import MapOf, Tensor
 from absint.transfer.conditions import has_rank, required_text
 from absint.transfer.op import Op
 from absint.transfer.rule import ML, rule
-from absint.transfer.semantics import RUNTIME
 
 POST_TRANSFORMS: Final = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
 
@@ -83,7 +82,7 @@ def _require_feature(op: Op, last: int) -> None:
     if shape.rank == 2:
         op.require(ge(shape[1], last + 1), reason)
         return
-    if shape.rank == 1 and op.semantics == RUNTIME:
+    if shape.rank == 1 and op.semantics == "onnxruntime":
         op.require(TRUE if last < 1 else FALSE, reason)
         op.may_fail("X must have rows of features, found a vector", at_load=True)
     else:
@@ -137,7 +136,7 @@ def _last_feature(op: Op, leaves: str, results: int) -> int | None:
     """The highest feature that a branch reads, -1 without any; None if the nodes form no trees or a leaf is wrong."""
     trees, ids, features, values, modes, yes, no = (listed(op, name) for name in _NODES)
     count = len(trees)
-    optional = (len(listed(op, name)) for name in _OPTIONAL if op.semantics != RUNTIME)
+    optional = (len(listed(op, name)) for name in _OPTIONAL if op.semantics != "onnxruntime")
     if not count or any(len(part) != count for part in (ids, features, values, modes, yes, no)):
         return None
     if any(size not in (0, count) for size in optional) or not _MODES.issuperset(modes):
