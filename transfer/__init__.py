@@ -21,9 +21,7 @@ Shared by several families:
 
     elements/    arithmetic on known elements: sizes computed in the graph
     conditions   what inputs must be and how they must agree, also beyond the documents, in the same words
-    indexing     valid ranges of indices, and the elements they pick
     window       sliding windows, of convolutions and pools
-    resize_modes forms of Resize that onnxruntime executes
     heads        inputs of attention by heads, also where onnxruntime runs the function that defines it
 
 The families:
@@ -33,10 +31,9 @@ The families:
     windows and images     convolution pooling padding resize sampling
     statistics             reduction normalisation losses (with training)
     shapes and layout      shape_ops reshape layout concat (with Split)
-    reading and writing    slicing gather (with scatter) selection
+    reading and writing    slicing gather (with scatter) selection (with strings, boxes, images)
     new tensors            generators
     sequences, optionals   sequences
     layers in time         recurrent (with LinearAttention) signal
-    strings, boxes, images data_dependent
     other domains          contrib/
 """

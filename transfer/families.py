@@ -21,8 +21,6 @@ FAMILIES: Final[Mapping[str, str]] = {
             Greater LessOrEqual GreaterOrEqual Max Min Sum Mean Where PRelu
         concat: Concat Split
         convolution: Conv ConvInteger QLinearConv DeformConv ConvTranspose Col2Im
-        data_dependent: NonMaxSuppression StringNormalizer TfIdfVectorizer StringSplit StringConcat RegexFullMatch
-            ImageDecoder
         elementwise: Sigmoid Softplus Softsign Gelu HardSigmoid HardSwish Selu Elu Celu LeakyRelu ThresholdedRelu Mish
             Swish Shrink Erf Exp Log Sin Cos Tan Asin Acos Atan Sinh Cosh Tanh Asinh Acosh Atanh Relu Neg Abs Sign Ceil
             Floor Round Sqrt Reciprocal Not BitwiseNot IsNaN IsInf Identity Dropout Clip Cast CastLike BitCast
@@ -43,7 +41,8 @@ FAMILIES: Final[Mapping[str, str]] = {
         reshape: Reshape
         resize: Upsample Resize
         sampling: RoiAlign MaxRoiPool GridSample AffineGrid
-        selection: TopK ArgMax ArgMin NonZero Compress Unique
+        selection: TopK ArgMax ArgMin NonZero Compress Unique NonMaxSuppression StringNormalizer TfIdfVectorizer
+            StringSplit StringConcat RegexFullMatch ImageDecoder
         sequences: SequenceConstruct SequenceEmpty SequenceLength SequenceAt SequenceInsert SequenceErase
             SplitToSequence ConcatFromSequence Optional OptionalHasElement OptionalGetElement
         shape_ops: Shape Size Flatten Squeeze Unsqueeze

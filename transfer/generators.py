@@ -20,8 +20,7 @@ from absint.lattices.value import SparseTensor, Tensor
 from absint.transfer.conditions import documents_exclude, filled, has_rank, is_empty, require_scalar
 from absint.transfer.elements import arithmetic as ar
 from absint.transfer.elements.conversion import cast, type_attribute
-from absint.transfer.elements.premises import fit, in_double, integer, representable
-from absint.transfer.elements.rounded import FORMATS, to_integer
+from absint.transfer.elements.premises import FORMATS, fit, in_double, integer, representable, to_integer
 from absint.transfer.elementwise import require_single
 from absint.transfer.op import Op
 from absint.transfer.rule import rule

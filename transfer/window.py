@@ -22,7 +22,7 @@ from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.normal import ceildiv, floordiv, maximum, minimum, truncdiv
 from absint.lattices.terms.polynomials import nonneg
 from absint.transfer.conditions import documents_exclude
-from absint.transfer.elements.rounded import computed, of_integer, to_integer
+from absint.transfer.elements.premises import computed, of_integer, to_integer
 from absint.transfer.op import Op, as_size
 
 SAME = ("SAME_UPPER", "SAME_LOWER")

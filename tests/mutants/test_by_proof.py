@@ -38,7 +38,7 @@ def results() -> dict[str, Seen]:
     chosen = [
         fault("absint.transfer.window", "floordiv becomes ceildiv in: return ge(slack, 0), as_size("),
         fault("absint.transfer.linalg", "op.require_equal(inner_a, inner_b"),
-        fault("absint.transfer.data_dependent", "1 becomes 2 in: "),
+        fault("absint.transfer.selection", "1 becomes 2 in: elif not 0 <= value"),
         *[found for found in rules() if found.name == "transpose-by-the-inverse"],
     ]
     assert len(chosen) == 4

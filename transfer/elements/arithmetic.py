@@ -23,8 +23,16 @@ from absint.lattices.terms.ieee import BINARY, UNARY
 from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.normal import Real, exact_quotient, floordiv, truncdiv
 from absint.transfer.elements import premises
-from absint.transfer.elements.premises import computed, exact, fit, in_order, integer, moderate, sees_integers
-from absint.transfer.elements.rounded import rounded
+from absint.transfer.elements.premises import (
+    exact,
+    fit,
+    in_order,
+    integer,
+    moderate,
+    of_constants,
+    rounded,
+    sees_integers,
+)
 from absint.transfer.op import Op
 
 Unary = Callable[[Op, DType, Element], Element]
@@ -69,7 +77,7 @@ def add(op: Op, dtype: DType, a: Element, b: Element) -> Element:
     if not (dtype.is_float and isinstance(a, Real) and isinstance(b, Real)):
         return OPAQUE
     if a.fraction is not None and b.fraction is not None:
-        return computed(dtype, BINARY["+"], a.fraction, b.fraction)
+        return of_constants(dtype, BINARY["+"], a.fraction, b.fraction)
     if a.fraction == 0 or b.fraction == 0:
         return b if a.fraction == 0 else a
     if not (a.is_dyadic and b.is_dyadic):
@@ -96,7 +104,7 @@ def mul(op: Op, dtype: DType, a: Element, b: Element) -> Element:
     if not (dtype.is_float and isinstance(a, Real) and isinstance(b, Real)):
         return OPAQUE
     if a.fraction is not None and b.fraction is not None:
-        return computed(dtype, BINARY["*"], a.fraction, b.fraction)
+        return of_constants(dtype, BINARY["*"], a.fraction, b.fraction)
     num, den = a.num * b.num, a.den * b.den
     if a.is_dyadic and b.is_dyadic:
         return exact(op, dtype, num, den, a, b)
@@ -117,7 +125,7 @@ def div(op: Op, dtype: DType, a: Element, b: Element) -> Element:
     if divisor == 0:
         return OPAQUE
     if a.fraction is not None:
-        return computed(dtype, BINARY["/"], a.fraction, divisor)
+        return of_constants(dtype, BINARY["/"], a.fraction, divisor)
     value = Real.of(a.num * divisor.denominator, a.den * divisor.numerator)
     if value is None or (not a.is_dyadic and not premises.power_of_two(divisor)):
         return OPAQUE
@@ -292,7 +300,7 @@ def sqrt(op: Op, dtype: DType, a: Element) -> Element:
     if dtype is DType.FLOAT16:
         root = _root(value)
         return Real.constant(root) if root is not None and premises.representable(dtype, root) else OPAQUE
-    return computed(dtype, UNARY["sqrt"], value)
+    return of_constants(dtype, UNARY["sqrt"], value)
 
 
 def reciprocal(op: Op, dtype: DType, a: Element) -> Element:

@@ -20,8 +20,18 @@ from absint.lattices.terms.interval import FULL, Interval
 from absint.lattices.terms.normal import Real, floordiv, mod as mod_dim
 from absint.transfer.elements.arithmetic import Binary
 from absint.transfer.elements.logic import compare_integers
-from absint.transfer.elements.premises import RANGES, exact, fit, integer, nearest, sees_integers
-from absint.transfer.elements.rounded import FORMATS, converted, of_integer, to_integer
+from absint.transfer.elements.premises import (
+    FORMATS,
+    RANGES,
+    converted,
+    exact,
+    fit,
+    integer,
+    nearest,
+    of_integer,
+    sees_integers,
+    to_integer,
+)
 from absint.transfer.op import Op
 
 
