@@ -81,8 +81,6 @@ FAMILIES: Final[Mapping[str, str]] = {
             MRotaryEmbedding RelativePositionBias
         contrib.generation: GreedySearch Sampling BeamSearch WhisperBeamSearch NGramRepeatBlock BifurcationDetector
             DynamicTimeWarping NGramHashMapping VarlenNGramHashMapping
-        contrib.hyper_connections: HyperConnectionPreMix HyperConnectionPostMix BranchwiseRMSNorm GatedRMSNorm GatedAdd
-            ScaledSiLU EngramGate
         contrib.multi_head_attention: MultiHeadAttention DecoderMaskedMultiHeadAttention GroupQueryAttention
         contrib.packed_attention: DecoderAttention LongformerAttention GatedRelativePositionBias GemmaRotaryEmbedding
             PackedMultiHeadAttention PagedAttention SparsePagedAttention RemovePadding RestorePadding SparseAttention
@@ -98,6 +96,7 @@ FAMILIES: Final[Mapping[str, str]] = {
             VarlenCausalConvWithState AttnLSTM
         contrib.tensors: ExpandDims GridSample Range UnfoldTensor CropAndResize WordConvEmbedding TorchEmbedding
             ComplexMul ComplexMulConj Rfft Irfft GroupNorm BitmaskDropout BitmaskBiasDropout IsAllFinite Snpe
+            HyperConnectionPreMix HyperConnectionPostMix BranchwiseRMSNorm GatedRMSNorm GatedAdd ScaledSiLU EngramGate
     """,
     "ai.onnx.contrib": """
         contrib.extensions: DecodeImage ImageDecoder EncodeImage DrawBoundingBoxes ImageReader AudioDecoder
