@@ -28,12 +28,12 @@ The families:
 
     element by element     elementwise (with quantisation) broadcasting
     products               linalg (with Einsum) attention
-    windows and images     convolution pooling padding resize sampling
+    windows and images     convolution pooling (with sampling) padding resize
     statistics             reduction normalisation losses (with training)
     shapes and layout      shape_ops reshape layout concat (with Split)
     reading and writing    slicing gather (with scatter) selection (with strings, boxes, images)
     new tensors            generators
     sequences, optionals   sequences
-    layers in time         recurrent (with LinearAttention) signal
+    layers in time         recurrent (with LinearAttention and Fourier transforms)
     other domains          contrib/
 """

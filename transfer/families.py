@@ -34,19 +34,18 @@ FAMILIES: Final[Mapping[str, str]] = {
         normalisation: Softmax LogSoftmax Hardmax LpNormalization MeanVarianceNormalization LRN InstanceNormalization
             GroupNormalization BatchNormalization LayerNormalization RMSNormalization
         padding: Pad CenterCropPad
-        pooling: MaxPool AveragePool LpPool GlobalAveragePool GlobalMaxPool GlobalLpPool MaxUnpool
-        recurrent: LinearAttention LSTM GRU RNN
+        pooling: MaxPool AveragePool LpPool GlobalAveragePool GlobalMaxPool GlobalLpPool MaxUnpool RoiAlign MaxRoiPool
+            GridSample AffineGrid
+        recurrent: LinearAttention LSTM GRU RNN DFT STFT
         reduction: ReduceSum ReduceProd ReduceMax ReduceMin ReduceMean ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp
             ReduceSumSquare
         reshape: Reshape
         resize: Upsample Resize
-        sampling: RoiAlign MaxRoiPool GridSample AffineGrid
         selection: TopK ArgMax ArgMin NonZero Compress Unique NonMaxSuppression StringNormalizer TfIdfVectorizer
             StringSplit StringConcat RegexFullMatch ImageDecoder
         sequences: SequenceConstruct SequenceEmpty SequenceLength SequenceAt SequenceInsert SequenceErase
             SplitToSequence ConcatFromSequence Optional OptionalHasElement OptionalGetElement
         shape_ops: Shape Size Flatten Squeeze Unsqueeze
-        signal: DFT STFT
         slicing: Slice
         contrib.com_microsoft: SimplifiedLayerNormalization
         contrib.extensions: Affine Scale ParametricSoftplus ScaledTanh MemcpyFromHost MemcpyToHost DynamicSlice

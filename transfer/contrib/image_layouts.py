@@ -19,7 +19,7 @@ from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Unknown, const, produc
 from absint.lattices.terms.interval import Congruence, Interval
 from absint.lattices.terms.normal import ceildiv
 from absint.lattices.value import Tensor, Value
-from absint.transfer import convolution, layout, normalisation, pooling, resize, sampling
+from absint.transfer import convolution, layout, normalisation, pooling, resize
 from absint.transfer.conditions import filled, not_empty, positive, require_one_value
 from absint.transfer.contrib.products import check_activation, require_sum
 from absint.transfer.contrib.quantised_layers import may_refuse_vectors, only_number, require_names
@@ -30,7 +30,7 @@ from absint.transfer.stating import AttributeValue
 
 NHWC = "com.ms.internal.nhwc"
 
-IMAGES = Table.of((convolution, normalisation, pooling, resize, sampling, layout))
+IMAGES = Table.of((convolution, normalisation, pooling, resize, layout))
 """ONNX's operators on images."""
 
 

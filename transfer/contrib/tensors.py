@@ -19,8 +19,8 @@ from absint.transfer.conditions import of_attribute, require_like, require_scala
 from absint.transfer.contrib.views import restate
 from absint.transfer.generators import arange
 from absint.transfer.op import Op, as_size, of_dims
+from absint.transfer.pooling import grid_sample
 from absint.transfer.rule import MICROSOFT, device, kernel, shaped
-from absint.transfer.sampling import grid_sample
 from absint.transfer.shape_ops import unsqueeze
 
 grid_sample_ms = kernel("GridSample", "X grid -> Y")(grid_sample.function)
