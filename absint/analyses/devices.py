@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from typing import Final, Literal, NamedTuple
 
 from absint.analyses.cuda_kernels import host_inputs, host_outputs, missing_kernel
-from absint.analyses.value_sizes import bytes_of, elements_of
+from absint.analyses.liveness import bytes_of, elements_of
 from absint.lattices.dtype import DType
 from absint.lattices.records import record
 from absint.lattices.terms.expr import Expr

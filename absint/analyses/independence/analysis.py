@@ -12,8 +12,7 @@ from typing import cast
 from absint.analyses.forward import ForwardAnalysis
 from absint.analyses.independence.claims import CLAIMS, COUNTED, NO_SHIFT, NONE, SAME, SHARED, Along, Claims, closed
 from absint.analyses.independence.seen import Seen, Sizes
-from absint.analyses.independence.sequences import of_empty
-from absint.analyses.independence.table import is_random, rule_of
+from absint.analyses.independence.table import is_random, of_empty, rule_of
 from absint.analyses.queries import Row
 from absint.lattices.shape import TOP_SHAPE
 from absint.lattices.terms.expr import MAX_DIM, Expr, Symbol, expr_of, product

@@ -10,8 +10,20 @@ from typing import Final, Literal
 
 from absint.analyses.arithmetic import COMPARISONS
 from absint.analyses.ranges.norms import own
-from absint.analyses.ranges.origins import LEAST, own_inverse_root, own_root, without_nan
-from absint.analyses.ranges.rules import NONE, ONE, ZERO, fitted, interval, join, picked, truth
+from absint.analyses.ranges.rules import (
+    LEAST,
+    NONE,
+    ONE,
+    ZERO,
+    fitted,
+    interval,
+    join,
+    own_inverse_root,
+    own_root,
+    picked,
+    truth,
+    without_nan,
+)
 from absint.analyses.ranges.seen import ANY, FLOATS, TRUTHS, At, Rule
 from absint.lattices.domains import INTERVALS as INTS, Interval, Span
 from absint.lattices.dtype import INTEGER_RANGES, DType

@@ -7,8 +7,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import inf, isinf, sqrt
 from typing import Final
 
-from absint.analyses.ranges.origins import is_share
-from absint.analyses.ranges.rules import LARGEST, ZERO, computed, fitted, interval, join, mean, span_of, weighed
+from absint.analyses.ranges.rules import (
+    LARGEST,
+    ZERO,
+    computed,
+    fitted,
+    interval,
+    is_share,
+    join,
+    mean,
+    span_of,
+    weighed,
+)
 from absint.analyses.ranges.seen import ANY, FLOATS, At, Rule, upper
 from absint.lattices.domains import INTERVALS as INTS, Interval, Span
 from absint.lattices.dtype import INTEGER_RANGES, DType
