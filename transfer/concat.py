@@ -105,7 +105,9 @@ def _common_dim(op: Op, shapes: Sequence[Shape], axis: int, known: bool) -> Dim:
     first = shapes[0][axis]
     if known and isinstance(first, Expr) and all(s[axis] is first for s in shapes):
         return first
-    distinct = sorted(dict.fromkeys(shapes), key=lambda s: _simplicity(s, axis))
+    # The shape with the simplest dim and emptiness comes last.
+    sizes = {s: -sum(d.size for d in s if isinstance(d, Expr)) for s in shapes}
+    distinct = sorted(sizes, key=lambda s: (s[axis].is_concrete, sizes[s]))
     filled = [s[axis] for s in dict.fromkeys(shapes) if all(is_positive(op, d) for d in s)]
     if all(op.is_equal(s[axis], first) is YES for s in distinct):
         return distinct[-1][axis] if known or filled else UNKNOWN_SIZE
@@ -141,11 +143,6 @@ def _common_dim(op: Op, shapes: Sequence[Shape], axis: int, known: bool) -> Dim:
     for s in distinct:
         result = choose(op.facts, empty[s], result, s[axis])
     return result
-
-
-def _simplicity(shape: Shape, axis: int) -> tuple[bool, int]:
-    """A key that sorts the shape with the simplest dim and emptiness last."""
-    return shape[axis].is_concrete, -sum(d.size for d in shape if isinstance(d, Expr))
 
 
 def _length(dim: Dim) -> int:

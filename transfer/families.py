@@ -30,7 +30,6 @@ FAMILIES: Final[Mapping[str, str]] = {
             Bernoulli Multinomial EyeLike OneHot HannWindow HammingWindow BlackmanWindow MelWeightMatrix
         layout: Transpose Expand Tile DepthToSpace SpaceToDepth ReverseSequence Trilu CumSum CumProd
         linalg: Einsum MatMul MatMulInteger QLinearMatMul Gemm Det
-        losses: NegativeLogLikelihoodLoss SoftmaxCrossEntropyLoss
         normalisation: Softmax LogSoftmax Hardmax LpNormalization MeanVarianceNormalization LRN InstanceNormalization
             GroupNormalization BatchNormalization LayerNormalization RMSNormalization
         padding: Pad CenterCropPad
@@ -38,7 +37,7 @@ FAMILIES: Final[Mapping[str, str]] = {
             GridSample AffineGrid
         recurrent: LinearAttention LSTM GRU RNN DFT STFT
         reduction: ReduceSum ReduceProd ReduceMax ReduceMin ReduceMean ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp
-            ReduceSumSquare
+            ReduceSumSquare NegativeLogLikelihoodLoss SoftmaxCrossEntropyLoss
         reshape: Reshape
         resize: Upsample Resize
         selection: TopK ArgMax ArgMin NonZero Compress Unique NonMaxSuppression StringNormalizer TfIdfVectorizer
@@ -63,7 +62,7 @@ FAMILIES: Final[Mapping[str, str]] = {
         attention: FlexAttention
     """,
     "ai.onnx.preview.training": """
-        losses: Adagrad Adam Momentum Gradient
+        reduction: Adagrad Adam Momentum Gradient
     """,
     "com.microsoft": """
         contrib.image_layouts: QLinearConv QLinearAveragePool QLinearGlobalAveragePool NhwcMaxPool NhwcConv

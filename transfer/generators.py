@@ -117,7 +117,9 @@ def arange(op: Op) -> Tensor:
     """numpy.arange: max(ceil((limit - start) / delta), 0) numbers."""
     dtype = op.common_dtype("start", "limit", "delta")
     start, limit, delta = (scalar(op, name) for name in ("start", "limit", "delta"))
-    _require_step(op, delta)
+    step = delta.num if isinstance(delta, Real) else integer(delta)
+    if 0 in step.bounds and 0 in step.congruence:
+        op.require(rel.ne(step, 0), "delta must not be 0")
     if dtype.is_integer:
         count = _integer_count(op, dtype, integer(start), integer(limit), integer(delta))
     else:
@@ -143,12 +145,6 @@ def _of_rank_0(op: Op, name: str) -> Element:
     if op.tensor(name).shape.rank and not known_later:
         op.may_fail(f"{name} must have rank 0: onnx rejects a constant of one element and another rank")
     return element
-
-
-def _require_step(op: Op, delta: Element) -> None:
-    step = delta.num if isinstance(delta, Real) else integer(delta)
-    if 0 in step.bounds and 0 in step.congruence:
-        op.require(rel.ne(step, 0), "delta must not be 0")
 
 
 def _integer_count(op: Op, dtype: DType, start: Dim, limit: Dim, delta: Dim) -> Dim:

@@ -14,7 +14,7 @@ from typing import Final
 from absint.lattices.contents import CONTENTS, Contents
 from absint.lattices.dtype import DTYPES, DType
 from absint.lattices.logic.relation import FALSE, TRUE, YES, Relation, disjunction, divisible, eq, ge, le, lt
-from absint.lattices.shape import BOTTOM_SHAPE, SCALAR, TOP_SHAPE, Shape, shape_of
+from absint.lattices.shape import BOTTOM_SHAPE, SCALAR, TOP_SHAPE, shape_of
 from absint.lattices.shape_lattice import DIMS, SHAPES
 from absint.lattices.starred import with_size
 from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr, Unknown, const
@@ -265,7 +265,8 @@ def _listed(op: Op, x: Tensor, axis: int, sizes: Sequence[Dim] | None, keep: boo
     if sizes is None:
         op.may_fail("the split must fit the axis")
         split = op.tensor("split").shape
-        chunk = _chunk(x, axis, UNKNOWN_SIZE) if keep or _has_elements(op, split) else Tensor(x.dtype)
+        some = keep or all(op.decide(ge(size, 1)) is YES for size in split)
+        chunk = _chunk(x, axis, UNKNOWN_SIZE) if some else Tensor(x.dtype)
         return SequenceOf(chunk, _list_length(op, extent) if len(split) == 1 else UNKNOWN_SIZE)
     if not sizes:
         op.may_fail("split must have elements, found none", at_load=True)
@@ -279,10 +280,6 @@ def _listed(op: Op, x: Tensor, axis: int, sizes: Sequence[Dim] | None, keep: boo
     if len(sizes) <= MAX_ITEMS:
         return SequenceOf.of((_chunk(x, axis, size) for size in sizes), _nothing(x.dtype))
     return _chunks(x, axis, reduce(DIMS.join, sizes), const(len(sizes)))
-
-
-def _has_elements(op: Op, shape: Shape) -> bool:
-    return all(op.decide(ge(size, 1)) is YES for size in shape)
 
 
 def _list_length(op: Op, extent: Dim) -> Dim:
@@ -334,15 +331,10 @@ def _joined(op: Op, tensors: list[Tensor], axis: int, stack: bool) -> Tensor:
             op.may_fail("inputs must have the same rank")
             return Tensor(op.same_dtype(*(t.dtype for t in tensors)), TOP_SHAPE)
         axis = op.axis(axis, rank + 1)
-        tensors = [reshaped(t, _with_axis(t.shape, axis)) for t in tensors]
+        shapes = [t.shape for t in tensors]
+        grown = [s if s.is_top else shape_of((*s[:axis], ONE_EXPR, *s[axis:])) for s in shapes]
+        tensors = list(map(reshaped, tensors, grown))
     return joined(op, tensors, axis)
-
-
-def _with_axis(shape: Shape, axis: int) -> Shape:
-    """The shape with an axis of size 1 inserted."""
-    if shape.is_top:
-        return shape
-    return shape_of((*shape[:axis], ONE_EXPR, *shape[axis:]))
 
 
 # Optionals

@@ -13,6 +13,5 @@
 
 Shared by several of them:
 
-    views        the rule of one operator applied to the inputs of another
     type_table   the types that onnxruntime's operators accept and return
 """

@@ -20,10 +20,10 @@ from absint.lattices.terms.interval import Congruence, Interval
 from absint.lattices.terms.normal import ceildiv
 from absint.lattices.value import Tensor, Value
 from absint.transfer import convolution, layout, normalisation, pooling, resize
+from absint.transfer.application import NEWEST, channels_last, of_rank, restate, retyped
 from absint.transfer.conditions import filled, not_empty, positive, require_one_value
 from absint.transfer.contrib.products import check_activation, require_sum
 from absint.transfer.contrib.quantised_layers import may_refuse_vectors, only_number, require_names
-from absint.transfer.contrib.views import NEWEST, channels_last, of_rank, restate, retyped
 from absint.transfer.op import Op
 from absint.transfer.rule import ONNX, Rule, Table, device, kernel, rule
 from absint.transfer.stating import AttributeValue

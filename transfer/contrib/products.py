@@ -11,8 +11,8 @@ from absint.lattices.logic.relation import FALSE, Relation, conjunction, disjunc
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, as_dim, product
 from absint.lattices.value import Tensor, Value
+from absint.transfer.application import restate
 from absint.transfer.conditions import of_attribute, same_dims
-from absint.transfer.contrib.views import restate
 from absint.transfer.convolution import conv
 from absint.transfer.linalg import gemm, matmul_shape
 from absint.transfer.op import Op, as_size

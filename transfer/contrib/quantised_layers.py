@@ -16,11 +16,11 @@ from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim
 from absint.lattices.terms.normal import ceildiv
 from absint.lattices.value import SparseTensor, Tensor, Value
 from absint.transfer import elementwise, linalg, normalisation, recurrent
+from absint.transfer.application import restate, retyped, viewed
 from absint.transfer.concat import joined
 from absint.transfer.conditions import one_value, require_like, require_one_value
 from absint.transfer.contrib import com_microsoft
 from absint.transfer.contrib.products import swapped
-from absint.transfer.contrib.views import restate, retyped, viewed
 from absint.transfer.elements.arithmetic import constant
 from absint.transfer.elements.conversion import type_attribute
 from absint.transfer.linalg import matmul_shape
@@ -250,7 +250,7 @@ def q_embed_layer_normalization(op: Op) -> Sequence[Value]:
 )
 def dynamic_quantize_lstm(op: Op) -> Sequence[Value]:
     """LSTM with quantised weights, which are the transposes of LSTM's."""
-    weights = [_transposed(op, name) for name in ("W", "R")]
+    weights = [Tensor(op.dtype("X"), swapped(op.tensor(name).shape, True)) for name in ("W", "R")]
     directions, gates = 1 + (op.string("direction") == "bidirectional"), 4 * op.integer("hidden_size", 0)
     for name in op.rule.inputs[8:]:
         shape, reason = op.tensor(name).shape, f"{name} must have a value for each direction, or each of its columns"
@@ -263,10 +263,6 @@ def dynamic_quantize_lstm(op: Op) -> Sequence[Value]:
         if name.endswith("zero_point") and len(shape) == 2:
             op.may_fail("the zero points of all columns must be equal, those of signed weights 0")
     return restate(op, recurrent.lstm, [op.value("X"), *weights, *op.inputs[3:8]])
-
-
-def _transposed(op: Op, name: str) -> Value:
-    return Tensor(op.dtype("X"), swapped(op.tensor(name).shape, True))
 
 
 @kernel("GatherBlockQuantized", "data indices scales zero_points -> output")

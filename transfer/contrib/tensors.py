@@ -15,8 +15,8 @@ from absint.lattices.shape import SCALAR, TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, const
 from absint.lattices.terms.normal import Real, ceildiv
 from absint.lattices.value import Tensor, Value
+from absint.transfer.application import restate
 from absint.transfer.conditions import of_attribute, require_like, require_scalar
-from absint.transfer.contrib.views import restate
 from absint.transfer.generators import arange
 from absint.transfer.op import Op, as_size, of_dims
 from absint.transfer.pooling import grid_sample

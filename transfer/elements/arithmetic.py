@@ -237,11 +237,8 @@ def neg(op: Op, dtype: DType, a: Element) -> Element:
 @rounded("abs")
 def absolute(op: Op, dtype: DType, a: Element) -> Element:
     """|a|."""
-    return _extreme(dtype, normal.maximum, a, neg(op, dtype, a)) if _signed(dtype) else a
-
-
-def _signed(dtype: DType) -> bool:
-    return not dtype.is_integer or INTEGER_RANGES[dtype][0] < 0
+    is_signed = not dtype.is_integer or INTEGER_RANGES[dtype][0] < 0
+    return _extreme(dtype, normal.maximum, a, neg(op, dtype, a)) if is_signed else a
 
 
 def relu(op: Op, dtype: DType, a: Element) -> Element:

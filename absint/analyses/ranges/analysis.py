@@ -19,7 +19,6 @@ from absint.analyses.forward import ForwardAnalysis
 from absint.analyses.queries import ElementBounds, Query, Reachable, Row, ShapeOf
 from absint.analyses.ranges.functions import ELEMENTWISE
 from absint.analyses.ranges.fused import ATTENTION, FUSED, WINDOWS, sum_of_inputs
-from absint.analyses.ranges.ml import ML, SCORES
 from absint.analyses.ranges.norms import NORMS, cells
 from absint.analyses.ranges.rules import NONE, interval, same, span_of, truth
 from absint.analyses.ranges.seen import (
@@ -36,7 +35,7 @@ from absint.analyses.ranges.seen import (
     any_of,
 )
 from absint.analyses.ranges.sums import SUMS
-from absint.analyses.ranges.tensors import PARTS, position, step
+from absint.analyses.ranges.tensors import ML, PARTS, SCORES, position, step
 from absint.errors import UsageError
 from absint.lattices.domains import INTERVALS as INTS, Span
 from absint.lattices.dtype import INTEGER_RANGES, DType
