@@ -11,21 +11,9 @@ from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, const
 from absint.lattices.terms.normal import floordiv
 from absint.lattices.value import Tensor
+from absint.transfer import heads as by_heads
 from absint.transfer.conditions import filled, require_from_zero
-from absint.transfer.heads import (
-    PACKED,
-    UNKNOWN_HEADS,
-    Heads,
-    Need,
-    agreement,
-    batches,
-    equal_dims,
-    has_ranks,
-    heads_of,
-    may_run_as_function,
-    require_all,
-    require_of_function,
-)
+from absint.transfer.heads import PACKED, UNKNOWN_HEADS, Heads, Need, agreement, batches, equal_dims, heads_of
 from absint.transfer.op import Op
 from absint.transfer.rule import PREVIEW, overlay, rule
 
@@ -33,10 +21,10 @@ from absint.transfer.rule import PREVIEW, overlay, rule
 @overlay
 def attention_of_a_function(op: Op) -> tuple[Tensor, ...] | None:
     """The function that defines it runs where there is no kernel: it reshapes and broadcasts, so little is required."""
-    if not may_run_as_function(op):
+    if not by_heads.may_run_as_function(op):
         return None
     _require_form(op, as_function=True)
-    if not has_ranks(op):
+    if not by_heads.has_ranks(op):
         op.may_fail(
             "Q, K and V must have rank 4, or rank 3 and a number of heads, and others the ranks that go with it"
         )
@@ -46,7 +34,7 @@ def attention_of_a_function(op: Op) -> tuple[Tensor, ...] | None:
     q, k, v = (heads_of(op, *packed, whole=packed[0] == "Q") for packed in PACKED)
     total = _past_length(op) + k.steps
     needs = _needs(op, q, k, v, total, pads=op.version >= 24)
-    require_of_function(op, q)
+    by_heads.require_of_function(op, q)
     whole = [divisible(x.shape[2], op.integer(a, 1)) for n, a in PACKED if (x := op.tensor(n)).shape.rank == 3]
     fit = conjunction(*whole, *(need.relation for need in needs))
     some = filled(size for heads in (q, k, v) for size in heads)
@@ -72,7 +60,7 @@ def attention(op: Op) -> tuple[Tensor, ...]:
     _require_form(op)
     q, k, v = (heads_of(op, *packed) for packed in PACKED)
     total = _past_length(op) + k.steps
-    require_all(op, _needs(op, q, k, v, total))
+    by_heads.require_all(op, _needs(op, q, k, v, total))
     _require_of_kernel(op, q, k, v, total)
     return _attended(op, q, k, v, total, v.size)
 
@@ -219,7 +207,7 @@ def flex_attention(op: Op) -> Tensor:
     for name in ("Q", "K", "V"):
         op.require_rank(op.tensor(name).shape, 4, name)
     q, k, v = heads_of(op, "Q"), heads_of(op, "K"), heads_of(op, "V")
-    require_all(op, agreement(q, k, v))
+    by_heads.require_all(op, agreement(q, k, v))
     for relation, reason, _ in batches(q, k, v):
         op.require(relation, reason, by="onnx")
     op.may_fail("there must be keys, and heads for them", unless=ge(k.heads, 1) & ge(k.steps, 1))

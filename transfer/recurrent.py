@@ -6,18 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import (
-    FALSE,
-    NO,
-    UNKNOWN_RELATION,
-    YES,
-    conjunction,
-    disjunction,
-    divisible,
-    eq,
-    ge,
-    one_of,
-)
+from absint.lattices.logic.formula import FALSE, NO, UNKNOWN_RELATION, YES, conjunction, disjunction
+from absint.lattices.logic.relation import divisible, eq, ge, one_of
 from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
 from absint.lattices.terms.normal import floordiv

@@ -23,16 +23,7 @@ from absint.lattices.terms.ieee import BINARY, UNARY
 from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.normal import Real, exact_quotient, floordiv, truncdiv
 from absint.transfer.elements import premises
-from absint.transfer.elements.premises import (
-    exact,
-    fit,
-    in_order,
-    integer,
-    moderate,
-    of_constants,
-    rounded,
-    sees_integers,
-)
+from absint.transfer.elements.premises import exact, fit, in_order, integer, of_constants, rounded, sees_integers
 from absint.transfer.op import Op
 
 Unary = Callable[[Op, DType, Element], Element]
@@ -109,7 +100,7 @@ def mul(op: Op, dtype: DType, a: Element, b: Element) -> Element:
     if a.is_dyadic and b.is_dyadic:
         return exact(op, dtype, num, den, a, b)
     scales = premises.power_of_two(a.fraction) or premises.power_of_two(b.fraction)
-    return moderate(Real.of(num, den)) if scales or num is ZERO_EXPR else OPAQUE
+    return premises.moderate(Real.of(num, den)) if scales or num is ZERO_EXPR else OPAQUE
 
 
 @rounded("/")
@@ -131,7 +122,7 @@ def div(op: Op, dtype: DType, a: Element, b: Element) -> Element:
         return OPAQUE
     if value.is_dyadic:
         return exact(op, dtype, value.num, value.den, a)
-    return moderate(value) if value.den < 1 << MANTISSA_BITS[dtype] and dtype is not DType.FLOAT16 else OPAQUE
+    return premises.moderate(value) if value.den < 1 << MANTISSA_BITS[dtype] and dtype is not DType.FLOAT16 else OPAQUE
 
 
 def _symbolic_quotient(op: Op, dtype: DType, a: Real, b: Real) -> Element:

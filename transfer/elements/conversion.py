@@ -18,20 +18,10 @@ from absint.lattices.terms.ieee import of_ratio
 from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.interval import FULL, Interval
 from absint.lattices.terms.normal import Real, floordiv, mod as mod_dim
+from absint.transfer.elements import premises
 from absint.transfer.elements.arithmetic import Binary
 from absint.transfer.elements.logic import compare_integers
-from absint.transfer.elements.premises import (
-    FORMATS,
-    RANGES,
-    converted,
-    exact,
-    fit,
-    integer,
-    nearest,
-    of_integer,
-    sees_integers,
-    to_integer,
-)
+from absint.transfer.elements.premises import RANGES, exact, fit, integer, of_integer, sees_integers, to_integer
 from absint.transfer.op import Op
 
 
@@ -75,7 +65,7 @@ def cast(op: Op, source: DType, target: DType, element: Element) -> Element:
     if isinstance(element, Float):
         if target.is_integer:
             return to_integer(op, source, target, element)
-        return converted(source, target, element) if target.is_float else OPAQUE
+        return premises.converted(source, target, element) if target.is_float else OPAQUE
     if not target.is_integer:
         return OPAQUE
     return Unknown(Interval(0, 1)) if source is DType.BOOL else UNKNOWN_DIM
@@ -111,8 +101,8 @@ def _float_of(target: DType, number: int) -> Element:
     wide = DType.UINT64 if number > 0 else DType.INT64
     if number not in RANGES[wide]:
         return OPAQUE
-    form = FORMATS.get(target)
-    rounded = nearest(target, float(number)) if form is None else of_ratio(form, number)
+    form = premises.FORMATS.get(target)
+    rounded = premises.nearest(target, float(number)) if form is None else of_ratio(form, number)
     return _constant(target, rounded, Fraction(number))
 
 
@@ -127,9 +117,9 @@ def _cast_real(op: Op, source: DType, target: DType, a: Real) -> Element:
     if target is source or not target.is_float:
         return a if target is source else OPAQUE
     if a.fraction is not None:
-        return _constant(target, nearest(target, float(a.fraction)), a.fraction)
+        return _constant(target, premises.nearest(target, float(a.fraction)), a.fraction)
     found = exact(op, target, a.num, a.den) if a.is_dyadic else OPAQUE
-    return found if found is not OPAQUE else converted(source, target, a)
+    return found if found is not OPAQUE else premises.converted(source, target, a)
 
 
 def _about(source: DType, target: DType, a: Real) -> Dim:

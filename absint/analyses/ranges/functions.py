@@ -9,21 +9,9 @@ from math import inf, isinf
 from typing import Final, Literal
 
 from absint.analyses.arithmetic import COMPARISONS
+from absint.analyses.ranges import rules
 from absint.analyses.ranges.norms import own
-from absint.analyses.ranges.rules import (
-    LEAST,
-    NONE,
-    ONE,
-    ZERO,
-    fitted,
-    interval,
-    join,
-    own_inverse_root,
-    own_root,
-    picked,
-    truth,
-    without_nan,
-)
+from absint.analyses.ranges.rules import NONE, ONE, ZERO, fitted, interval, join, picked, truth
 from absint.analyses.ranges.seen import ANY, FLOATS, TRUTHS, At, Rule
 from absint.lattices.domains import INTERVALS as INTS, Interval, Span
 from absint.lattices.dtype import INTEGER_RANGES, DType
@@ -183,16 +171,16 @@ def root(at: At) -> Span:
 def quotient(at: At) -> Span:
     """Of a number by the root of the mean of squares, its own among them, what `norms` says."""
     found = division(at)
-    most = own_root(at, at.operand(1), at.operand(0))
-    return found if most is None else found.meet(own(at, at.input(0), most, LEAST, centred=False))
+    most = rules.own_root(at, at.operand(1), at.operand(0))
+    return found if most is None else found.meet(own(at, at.input(0), most, rules.LEAST, centred=False))
 
 
 def times(at: At) -> Span:
     found = _PRODUCT(at)
     for index in (0, 1):
-        most = own_inverse_root(at, at.operand(1 - index), at.operand(index))
+        most = rules.own_inverse_root(at, at.operand(1 - index), at.operand(index))
         if most is not None:
-            found = found.meet(own(at, at.input(index), most, LEAST, centred=False))
+            found = found.meet(own(at, at.input(index), most, rules.LEAST, centred=False))
     return found
 
 
@@ -342,7 +330,7 @@ def negation(at: At) -> Span:
 
 def choice(at: At) -> Span:
     condition, yes, no = at.input(0), at.input(1), at.input(2)
-    branch = without_nan(at)
+    branch = rules.without_nan(at)
     yes, no = Span(yes.lo, yes.hi, yes.nan and branch != 1), Span(no.lo, no.hi, no.nan and branch != 2)
     return yes if condition.lo >= 1 else no if condition.hi <= 0 else yes.join(no)
 

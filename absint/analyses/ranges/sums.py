@@ -7,18 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import inf, isinf, sqrt
 from typing import Final
 
-from absint.analyses.ranges.rules import (
-    LARGEST,
-    ZERO,
-    computed,
-    fitted,
-    interval,
-    is_share,
-    join,
-    mean,
-    span_of,
-    weighed,
-)
+from absint.analyses.ranges import rules
+from absint.analyses.ranges.rules import LARGEST, ZERO, computed, fitted, interval, join, mean, span_of, weighed
 from absint.analyses.ranges.seen import ANY, FLOATS, At, Rule, upper
 from absint.lattices.domains import INTERVALS as INTS, Interval, Span
 from absint.lattices.dtype import INTEGER_RANGES, DType
@@ -96,7 +86,7 @@ def product(at: At) -> Span:
     if not at.is_float:
         return dots(at, at.input(0), at.input(1), most)
     found, shares = dot(at, (0, (-1,)), (1, (inner,)), most), at.input(0)
-    if shares.nan or shares.is_empty or not is_share(at, 0):
+    if shares.nan or shares.is_empty or not rules.is_share(at, 0):
         return found
     return found.meet(shared(at, at.input(1), most))
 
