@@ -25,12 +25,10 @@ def attention_of_a_function(op: Op) -> tuple[Tensor, ...] | None:
         return None
     _require_form(op, as_function=True)
     if not by_heads.has_ranks(op):
-        op.may_fail(
-            "Q, K and V must have rank 4, or rank 3 and a number of heads, and others the ranks that go with it"
-        )
-        return tuple(
-            Tensor(op.common_dtype(*names)) for names in (("Q",), ("K", "past_key"), ("V", "past_value"), ("Q",))
-        )
+        reason = "Q, K and V must have rank 4, or rank 3 and a number of heads, and others the ranks that go with it"
+        op.may_fail(reason)
+        names = (("Q",), ("K", "past_key"), ("V", "past_value"), ("Q",))
+        return tuple(Tensor(op.common_dtype(*each)) for each in names)
     q, k, v = (heads_of(op, *packed, whole=packed[0] == "Q") for packed in PACKED)
     total = _past_length(op) + k.steps
     needs = _needs(op, q, k, v, total, pads=op.version >= 24)
@@ -74,23 +72,15 @@ def _attended(op: Op, q: Heads, k: Heads, v: Heads, total: Dim, size: Dim) -> tu
         output = shape_of((q.batch, q.steps, q.heads * size))
     else:
         output = shape_of((q.batch, q.heads, q.steps, size))
-    return (
-        Tensor(dtype, output),
-        Tensor(op.common_dtype("K", "past_key"), shape_of((k.batch, k.heads, total, k.size))),
-        Tensor(op.common_dtype("V", "past_value"), shape_of((v.batch, v.heads, total, v.size))),
-        Tensor(dtype, shape_of((q.batch, q.heads, q.steps, total))),
-    )
+    key = Tensor(op.common_dtype("K", "past_key"), shape_of((k.batch, k.heads, total, k.size)))
+    value = Tensor(op.common_dtype("V", "past_value"), shape_of((v.batch, v.heads, total, v.size)))
+    return Tensor(dtype, output), key, value, Tensor(dtype, shape_of((q.batch, q.heads, q.steps, total)))
 
 
 def _needs(op: Op, q: Heads, k: Heads, v: Heads, total: Dim, *, pads: bool = True) -> list[Need]:
     """All that the documents say of the inputs: a mask that is shorter than the keys is padded, if one `pads`."""
-    return [
-        *batches(q, k, v),
-        *agreement(q, k, v),
-        *_past_needs(op, k, v),
-        *_mask_needs(op, q, total, pads=pads),
-        *_nonpad_needs(op, q),
-    ]
+    of_others = (*_past_needs(op, k, v), *_mask_needs(op, q, total, pads=pads), *_nonpad_needs(op, q))
+    return [*batches(q, k, v), *agreement(q, k, v), *of_others]
 
 
 def _require_form(op: Op, as_function: bool = False) -> None:
@@ -137,9 +127,8 @@ def _require_of_kernel(op: Op, q: Heads, k: Heads, v: Heads, total: Dim) -> None
             is_open = not mask.shape.rank or op.integer("is_causal", 0)
             op.reject("attn_mask must have rank 2 or more", by="undocumented" if is_open else "onnxruntime")
         for size, wanted in zip(reversed(mask.shape.dims), (total, q.steps), strict=False):
-            op.require(
-                eq(size, wanted), "onnxruntime broadcasts attn_mask along batches and heads alone", by="onnxruntime"
-            )
+            reason = "onnxruntime broadcasts attn_mask along batches and heads alone"
+            op.require(eq(size, wanted), reason, by="onnxruntime")
     if op.has("past_key") and not (op.wants(1) and op.wants(2)):
         op.reject("onnxruntime needs present_key and present_value if there is a past", by="onnxruntime")
     if op.number("scale", 1.0) <= 0:

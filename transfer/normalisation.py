@@ -247,10 +247,8 @@ def layer_normalization(op: Op) -> tuple[Tensor, Tensor, Tensor]:
     if stash is DType.UNDEFINED:  # outputs without names have none
         op.may_fail(f"attribute stash_type must be an element type, found {number}")
     dtype = _normalised(op, "Scale", "B")
-    return (
-        Tensor(dtype if op.version >= 17 else op.dtype("Scale"), x.shape),
-        *[Tensor(stash, _statistics(op, x.shape))] * 2,
-    )  # type: ignore[return-value]
+    statistics = Tensor(stash, _statistics(op, x.shape))
+    return Tensor(dtype if op.version >= 17 else op.dtype("Scale"), x.shape), statistics, statistics
 
 
 _FLOATS: Final = (1, 10, 11, 16)

@@ -147,19 +147,10 @@ def rule(
         inputs, outputs = (" ".join(formal.name for formal in part) for part in (read.inputs, read.outputs))
 
     def declare(function: Callable[..., Outputs | None]) -> Rule:
-        return Rule(
-            cast(Function, applied(read, function) if read is not None and read.has_shapes else function),
-            _words("names", names),
-            domain,
-            since,
-            until,
-            _words("inputs", inputs),
-            _words("outputs", outputs),
-            complete,
-            elements,
-            starred,
-            rows=_rows(rows, names),
-        )
+        transfer = cast(Function, applied(read, function) if read is not None and read.has_shapes else function)
+        formals = _words("inputs", inputs), _words("outputs", outputs)
+        served, told = _words("names", names), _rows(rows, names)
+        return Rule(transfer, served, domain, since, until, *formals, complete, elements, starred, rows=told)
 
     if not _words("names", names):
         raise RuleError("rule: names must list at least one operator, as in @rule('Scale', 'X -> Y')")

@@ -20,26 +20,14 @@ from typing import Final
 from absint.lattices.dtype import DType
 
 _TYPES: Final[Mapping[str, tuple[DType, ...]]] = {
-    "f": (DType.FLOAT16, DType.FLOAT, DType.DOUBLE),
-    "w": (DType.BFLOAT16,),
-    "s": (DType.FLOAT,),
-    "z": (DType.FLOAT, DType.DOUBLE),
-    "h": (DType.FLOAT16,),
-    "i": (DType.INT32,),
-    "l": (DType.INT64,),
-    "j": (DType.INT16,),
-    "u": (DType.UINT32, DType.UINT64),
-    "v": (DType.UINT64,),
-    "b": (DType.INT8, DType.UINT8, DType.INT16, DType.UINT16),
-    "c": (DType.INT8,),
-    "d": (DType.UINT8,),
-    "q": (DType.INT4, DType.UINT4),
-    "8": (DType.FLOAT8E4M3FN, DType.FLOAT8E5M2),
-    "9": (DType.FLOAT8E4M3FNUZ, DType.FLOAT8E5M2FNUZ),
-    "4": (DType.FLOAT4E2M1,),
-    "t": (DType.BOOL,),
+    "f": (DType.FLOAT16, DType.FLOAT, DType.DOUBLE), "w": (DType.BFLOAT16,), "s": (DType.FLOAT,),
+    "z": (DType.FLOAT, DType.DOUBLE), "h": (DType.FLOAT16,), "i": (DType.INT32,), "l": (DType.INT64,),
+    "j": (DType.INT16,), "u": (DType.UINT32, DType.UINT64), "v": (DType.UINT64,),
+    "b": (DType.INT8, DType.UINT8, DType.INT16, DType.UINT16), "c": (DType.INT8,), "d": (DType.UINT8,),
+    "q": (DType.INT4, DType.UINT4), "8": (DType.FLOAT8E4M3FN, DType.FLOAT8E5M2),
+    "9": (DType.FLOAT8E4M3FNUZ, DType.FLOAT8E5M2FNUZ), "4": (DType.FLOAT4E2M1,), "t": (DType.BOOL,),
     "x": (DType.STRING,),
-}
+}  # fmt: skip
 """Letters for groups of types."""
 
 _KERNELS: Final = """

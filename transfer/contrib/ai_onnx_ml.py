@@ -15,7 +15,7 @@ from absint.lattices.value import MapOf, SequenceOf, Tensor, Value
 from absint.transfer.conditions import documents_exclude, has_rank, is_empty, required_text, runs_as
 from absint.transfer.contrib.ml_models import POST_TRANSFORMS, counted, require_read_features, require_trees, rows_of
 from absint.transfer.op import Op
-from absint.transfer.rule import ML, rule, shaped
+from absint.transfer.rule import ML, rule
 
 
 def _label_dtype(op: Op, strings: str = "classlabels_strings") -> DType:
@@ -73,14 +73,9 @@ def imputer(op: Op) -> Tensor:
     return Tensor(op.dtype("X"), op.tensor("X").shape)
 
 
-ELEMENTWISE = shaped(
-    """
-    # 1 for elements above the threshold, else 0.
-    Binarizer: X[...] -> Y[...]
-    """,
-    domain=ML,
-    complete=True,
-)
+@rule("Binarizer", "X[...] -> Y[...]", domain=ML, complete=True, starred=True)
+def binarizer(op: Op) -> None:
+    """1 for elements above the threshold, else 0."""
 
 
 @rule("OneHotEncoder", "X -> Y", domain=ML, complete=True)

@@ -66,11 +66,7 @@ def quantize_bfp(op: Op) -> Sequence[Tensor]:
         return Tensor(DType.UINT8, unknown.shape), unknown, unknown
     length = shape_of((const(len(shape)),))
     sizes = Contents.of((len(shape),), list(shape.dims))
-    return (
-        Tensor(DType.UINT8, shape_of((UNKNOWN_SIZE,))),
-        Tensor(DType.INT64, length, sizes),
-        Tensor(DType.INT64, length),
-    )
+    return of_dims(DType.UINT8, UNKNOWN_SIZE), Tensor(DType.INT64, length, sizes), Tensor(DType.INT64, length)
 
 
 @device("DequantizeBFP", "x shape strides -> y")
@@ -225,14 +221,9 @@ def mamba2_verify(op: Op) -> Sequence[Tensor]:
     length, _ = op.sizes("projection", 2)
     inner = op.positive("heads") * op.integer("head_dim", 64)
     channels = inner + 2 * op.positive("n_groups") * op.integer("d_state", 128)
-    dtype = op.dtype("projection")
-    return (
-        of_dims(dtype, length, inner),
-        kept(op, "conv_state", 3),
-        kept(op, "ssm_state", 4),
-        of_dims(dtype, length, channels),
-        of_dims(DType.FLOAT, length, inner),
-    )
+    dtype, states = op.dtype("projection"), (kept(op, "conv_state", 3), kept(op, "ssm_state", 4))
+    results = of_dims(dtype, length, channels), of_dims(DType.FLOAT, length, inner)
+    return of_dims(dtype, length, inner), *states, *results
 
 
 @device(
@@ -244,8 +235,5 @@ def speculative_prefix_commit(op: Op) -> Sequence[Tensor]:
     op.may_fail(_STATE)
     tokens = op.tensor("next_tokens").shape
     batch = tokens[0] if tokens.rank == 2 else as_dim(1) if tokens.rank == 1 else UNKNOWN_SIZE
-    return (
-        of_dims(DType.INT32, batch),
-        Tensor(op.dtype("ctl"), op.tensor("ctl").shape),
-        Tensor(op.dtype("ctx_commit"), op.tensor("ctx_commit").shape),
-    )
+    ctl, commit = (Tensor(op.dtype(name), op.tensor(name).shape) for name in ("ctl", "ctx_commit"))
+    return of_dims(DType.INT32, batch), ctl, commit

@@ -177,12 +177,8 @@ def regex_split(op: Op) -> Sequence[Tensor]:
         return of_dims(DType.STRING, UNKNOWN_SIZE), *[Tensor(DType.INT64)] * 2
     text, count = op.tensor("text").shape, op.fresh("words")
     places = of_dims(DType.INT64, count)
-    return (
-        of_dims(DType.STRING, count),
-        places,
-        places,
-        of_dims(DType.INT64, text[0] + 1 if text.rank else UNKNOWN_SIZE),
-    )
+    rows = of_dims(DType.INT64, text[0] + 1 if text.rank else UNKNOWN_SIZE)
+    return of_dims(DType.STRING, count), places, places, rows
 
 
 @rule("MaskedFill", "values mask -> Y", domain=CONTRIB)
@@ -315,12 +311,8 @@ def efficient_nms(op: Op) -> Sequence[Tensor]:
     boxes, count = op.tensor("boxes").shape, op.positive("max_output_boxes")
     batch = boxes[0] if boxes.rank else op.sizes("scores", 3)[0]
     dtype = op.common_dtype("boxes", "scores")
-    return (
-        of_dims(DType.INT32, batch, 1),
-        of_dims(dtype, batch, count, 4),
-        of_dims(dtype, batch, count),
-        of_dims(DType.INT32, batch, count),
-    )
+    scores, classes = of_dims(dtype, batch, count), of_dims(DType.INT32, batch, count)
+    return of_dims(DType.INT32, batch, 1), of_dims(dtype, batch, count, 4), scores, classes
 
 
 efficient_nms_trt = changed(efficient_nms, domain="TRT")

@@ -61,12 +61,8 @@ def _beam_search(op: Op, model: int) -> tuple[Dim, list[Tensor]]:
         shape, prompt = op.tensor("input_ids").shape, UNKNOWN_SIZE
         batch = UNKNOWN_SIZE if shape.is_top or not len(shape) else shape[0]
     scores = op.common_dtype("length_penalty", "repetition_penalty")
-    steps = as_size(length - prompt)
-    return batch, [
-        of_dims(DType.INT32, batch, returned, length),
-        of_dims(scores, batch, returned),
-        of_dims(scores, steps, batch, beams, _vocabulary(op)),
-    ]
+    steps = of_dims(scores, as_size(length - prompt), batch, beams, _vocabulary(op))
+    return batch, [of_dims(DType.INT32, batch, returned, length), of_dims(scores, batch, returned), steps]
 
 
 @device("BeamSearch", f"{BEAM_INPUTS} -> sequences sequences_scores scores")

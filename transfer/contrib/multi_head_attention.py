@@ -237,10 +237,8 @@ def group_query_attention(op: Op) -> Sequence[Tensor]:
 
 def _stored_size(op: Op, head: Dim, groups: int) -> Dim:
     """The size in which a cache stores a head, whose quantisation must be whole. Without that of K, V has none."""
-    k, v = (
-        conditions.of_attribute(op, f"{name}_quant_type", ("NONE", "PER_TENSOR", "PER_CHANNEL"), "NONE")
-        for name in "kv"
-    )
+    kinds = ("NONE", "PER_TENSOR", "PER_CHANNEL")
+    k, v = (conditions.of_attribute(op, f"{name}_quant_type", kinds, "NONE") for name in "kv")
     width = op.integer("kv_cache_bit_width", 0)
     kept = {0: op.dtype("query"), 4: DType.UINT8, 8: DType.INT8}.get(width)
     if kept is None or (width == 0) != (k == "NONE") or (width and k != v):

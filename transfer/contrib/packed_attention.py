@@ -68,16 +68,6 @@ def remove_padding(op: Op, B: Dim, S: Dim) -> None:
     op.define(le(op.fresh("tokens"), B * S), "padding is removed")
 
 
-PADDED = shaped(
-    """
-    # The tokens back in rows: (B, S, hidden).
-    RestorePadding: input[N, H] token_offset[B, S] -> output[B, S, H]
-    ! the offsets must fit the tokens
-    """,
-    domain=MICROSOFT,
-)
-
-
 @device(
     "SparseAttention DynamicSparseAttention",
     "query key value past_key past_value -> output present_key present_value validation_status",
@@ -126,11 +116,8 @@ def sparse_attention_indexer(op: Op) -> Sequence[Tensor]:
     pending = op.sizes("past_proj_buffer", 4)[2] if compressed else UNKNOWN_SIZE
     added = (mod(pending, ratio) + length) // ratio if compressed else length
     present = past if op.has("past_sequence_length") else past + added
-    return (
-        selected,
-        of_dims(dtype, batch, present, size),
-        of_dims(dtype, 2, batch, _pending(op, pending, length, ratio), 2 * size),
-    )
+    waiting = of_dims(dtype, 2, batch, _pending(op, pending, length, ratio), 2 * size)
+    return selected, of_dims(dtype, batch, present, size), waiting
 
 
 def _pending(op: Op, before: Dim, new: Dim, ratio: int) -> Dim:
@@ -205,8 +192,11 @@ def gated_relative_position_bias(op: Op) -> Tensor:
     return of_dims(op.dtype("query_layer"), batch, heads, known, known)
 
 
-ROTATIONS = shaped(
+MOVES = shaped(
     """
+    # The tokens back in rows: (B, S, hidden).
+    RestorePadding: input[N, H] token_offset[B, S] -> output[B, S, H]
+    ! the offsets must fit the tokens
     # Queries and keys with pairs of features rotated by the angles `emb`: their shapes.
     GemmaRotaryEmbedding: emb[B, S, D] q[B, H, S, D] q_rot[B, H, S, D] k[B, K, S, D] k_rot[B, K, S, D]
         -> output1:q&q_rot[B, H, S, D] output2:k&k_rot[B, K, S, D]

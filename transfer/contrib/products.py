@@ -269,12 +269,11 @@ def _require_layers(op: Op, hidden: Dim, experts: Dim, halves: int | None) -> No
     fits: list[Relation] = []
     for inner, turn in ((second[2], 1), (second[1], -1)):
         wide = UNKNOWN_SIZE if halves is None else halves * inner
-        form = (
-            same_dims(first, (experts, *(wide, hidden)[::turn])),
-            same_dims(second, (experts, *(hidden, inner)[::turn])),
-        )
-        bias = [same_dims(op.sizes(name, 2), (experts, wide)) for name in ("fc1_experts_bias",) if op.has(name)]
-        fits.append(conjunction(*form, *bias))
+        form = [same_dims(first, (experts, *(wide, hidden)[::turn]))]
+        form.append(same_dims(second, (experts, *(hidden, inner)[::turn])))
+        if op.has("fc1_experts_bias"):
+            form.append(same_dims(op.sizes("fc1_experts_bias", 2), (experts, wide)))
+        fits.append(conjunction(*form))
     op.require(disjunction(*fits), "the layers must fit the tokens, the experts and each other")
 
 

@@ -55,10 +55,8 @@ def linear_attention(op: Op) -> Sequence[Tensor]:
         forms = [(batch, length, const(groups)), (batch, length, most)]
         conditions.require_form(op, name, f"{name} must fit the heads of the keys", *forms)
     dtype = op.common_dtype("query", "key", "value")
-    return (
-        of_dims(dtype, batch, length, value_head * max(heads, groups)),
-        of_dims(op.dtype("past_state") if op.has("past_state") else dtype, *state),
-    )
+    present = of_dims(op.dtype("past_state") if op.has("past_state") else dtype, *state)
+    return of_dims(dtype, batch, length, value_head * max(heads, groups)), present
 
 
 @kernel("LinearAttentionGate", "a[..., H] dt_bias decay_scale b -> decay[..., H] beta:b[..., H]")
@@ -110,11 +108,8 @@ def gated_delta_net(op: Op) -> Sequence[Tensor]:
     changes = UNKNOWN_SIZE if packed else as_size(capacity * (heads + query[-2] * key + heads * value))
     if op.has("decay") and op.tensor("decay").shape.rank != len(lead) + 1:
         changes = UNKNOWN_SIZE
-    return (
-        Tensor(op.dtype("query"), shape_of((*lead, heads, value))),
-        of_dims(DType.FLOAT, batch, heads, value, key),
-        of_dims(DType.FLOAT, batch, changes),
-    )
+    states = of_dims(DType.FLOAT, batch, heads, value, key), of_dims(DType.FLOAT, batch, changes)
+    return of_dims(op.dtype("query"), *lead, heads, value), *states
 
 
 def _rows_of_tokens(op: Op, lead: Sequence[Dim], rows: Dim) -> Dim:
@@ -144,9 +139,8 @@ def _require_updates(op: Op, lead: Sequence[Dim], heads: Dim, key: Dim) -> None:
     op.reject("chunk_size must be positive", unless=op.integer("chunk_size", 1) >= 1, found=op.integer("chunk_size"))
     if op.number("gate_lower_bound", -5.0) >= 0:
         op.may_fail("gate_lower_bound must be negative")
-    active = (
-        conditions.of_attribute(op, "gate_activation", ("none", "softplus", "qwen", "sigmoid", "kda"), "none") != "none"
-    )
+    activations = ("none", "softplus", "qwen", "sigmoid", "kda")
+    active = conditions.of_attribute(op, "gate_activation", activations, "none") != "none"
     given = [name for name in ("a_log", "dt_bias") if op.has(name)]
     if not op.has("decay"):
         if active or given:
@@ -182,12 +176,9 @@ def causal_conv_with_state(op: Op) -> Sequence[Tensor]:
 
 
 _EXTENDED: Final = {
-    "state_update_capacity": 0,
-    "state_length": 0,
-    "state_channels_last": -1,
-    "input_channels": 0,
+    "state_update_capacity": 0, "state_length": 0, "state_channels_last": -1, "input_channels": 0,
     "input_channel_offset": 0,
-}
+}  # fmt: skip
 """Attributes that a device alone takes, with their defaults."""
 
 
@@ -264,11 +255,8 @@ def varlen_causal_conv_with_state(op: Op) -> Sequence[Tensor]:
     elif (op.integer("group_size", 1), op.integer("delta_offset", 0)) != (1, 0):
         op.reject("group_size and delta_offset need kernel_delta, which is missing")
     dtype = op.common_dtype("input", "weight", "initial_state")
-    return (
-        of_dims(dtype, tokens, channels),
-        of_dims(dtype, batch, channels, carried),
-        of_dims(dtype, batch, capacity, channels),
-    )
+    state = of_dims(dtype, batch, channels, carried)
+    return of_dims(dtype, tokens, channels), state, of_dims(dtype, batch, capacity, channels)
 
 
 @kernel("AttnLSTM", "X W R B sequence_lens initial_h initial_c P QW MW V M memory_seq_lens AW -> Y Y_h Y_c")

@@ -285,14 +285,9 @@ def gated_add(op: Op, H: Dim, F: Dim) -> None:
         op.require_equal(F, 1, "gate must have one value for each row")
 
 
-ACTIVATIONS = shaped(
-    """
-    # SiLU of X times a scalar: the shape of X.
-    ScaledSiLU: X[...] scale[]? -> Y[...]
-    """,
-    domain=MICROSOFT,
-    complete=True,
-)
+@kernel("ScaledSiLU", "X[...] scale[]? -> Y[...]", starred=True)
+def scaled_silu(op: Op) -> None:
+    """SiLU of X times a scalar: the shape of X."""
 
 
 @kernel(
