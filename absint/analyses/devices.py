@@ -142,7 +142,8 @@ class _Placing:
             self._values[number] = _Value(False, "constant")
             self._placements.append(Placement(str(node), "folded"))
             return
-        types = [self._type(operand) for operand in node.operands]
+        values = [self._analysed.value_of(operand) for operand in node.operands]
+        types = [value.dtype if isinstance(value, AnyTensor) else DType.UNDEFINED for value in values]
         wanted = host_inputs(domain, operator)
         reason = missing_kernel(domain, operator, types)
         if not reason and self._stays_on_host(node, types, wanted):
@@ -224,10 +225,6 @@ class _Placing:
                 path = f"{node.path}/" if str(node.path) else ""
                 size = bytes_of(self._analysed.value_of(operand))
                 yield Copy(path + name, str(node), "host" if on_host else "device", tuple(readers), size)
-
-    def _type(self, operand: Operand) -> DType:
-        value = self._analysed.value_of(operand)
-        return value.dtype if isinstance(value, AnyTensor) else DType.UNDEFINED
 
     def _is_small(self, operand: Operand) -> bool:
         count = elements_of(self._analysed.value_of(operand))

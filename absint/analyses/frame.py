@@ -8,7 +8,7 @@ and it is about values that a run computed earlier: so no claim rests on itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final, NamedTuple, cast, overload
 
@@ -233,13 +233,10 @@ class Frame:
         if query is ElementBounds:
             return queries.bounds_of(self.value((node, output)))
         if query is Reachable:
-            return Reachable(self._is_reachable(node))
+            gate = node if isinstance(self.nodes[node].step, (Gate, LoopBody)) else self.nodes[node].gate
+            return Reachable(not any(map(self.is_closed, self.nodes.around(gate))))
         trips = self.shapes.analysis.trips.get(node) if query is TripCount else None
         return TripCount(trips, trips) if isinstance(trips, Expr) else None
-
-    def _is_reachable(self, node: int) -> bool:
-        gate = node if isinstance(self.nodes[node].step, (Gate, LoopBody)) else self.nodes[node].gate
-        return not any(map(self.is_closed, self.nodes.around(gate)))
 
     # Each other
 
@@ -313,12 +310,12 @@ class Frame:
 
     def is_outdated(self, finished: Finished) -> bool:
         """Some answer of the turn before is another one now."""
-        return any(before != tuple(self._again(late, finished)) for late, before in self.late.items())
-
-    def _again(self, late: Late, finished: Finished) -> Iterator[Query]:
-        rows = finished.get(late.of)
-        row = () if rows is None else rows[late.node]
-        return self.members[late.of].told(late.query, late.node, late.output, row)
+        for late, before in self.late.items():
+            rows = finished.get(late.of)
+            row = () if rows is None else rows[late.node]
+            if before != tuple(self.members[late.of].told(late.query, late.node, late.output, row)):
+                return True
+        return False
 
 
 def framed(

@@ -166,7 +166,9 @@ class Independence(ForwardAnalysis[Claims]):
             if claims == CLAIMS.bottom or is_shared:
                 yield claims
             else:
-                yield at_equal_numbers(claims) if is_counted else NONE
+                # the claims that stay when run B is not compared
+                kept = (c for c in claims if c == COUNTED or (isinstance(c, Along) and c.shift is None))
+                yield frozenset(kept) if is_counted else NONE
 
     def _settled(self, claims: Claims) -> Claims:
         """Only claims about sizes that stay the same from trip to trip."""
@@ -242,11 +244,6 @@ class Independence(ForwardAnalysis[Claims]):
             c for c in moved
             if not isinstance(c, Along) or (c.axis < shape.rank and shape[c.axis] is product([c.outer, rows, c.inner]))
         )  # fmt: skip
-
-
-def at_equal_numbers(claims: Claims) -> Claims:
-    """The claims that stay when run B is not compared."""
-    return frozenset(c for c in claims if c == COUNTED or (isinstance(c, Along) and c.shift is None))
 
 
 def _numbers(claim: Along) -> Iterator[Expr]:

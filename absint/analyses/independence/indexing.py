@@ -56,11 +56,8 @@ def is_inside(shift: Shift, size: Expr) -> bool:
 
     In run B there is no other block, and it succeeds: so none is too large.
     """
-    return shift is not None and len(shift) == 1 and shift[0].step is size and _is_natural(shift[0])
-
-
-def _is_natural(growth: Growth) -> bool:
-    return growth.least is not None and nonneg(growth.least)
+    least = shift[0].least if shift is not None and len(shift) == 1 and shift[0].step is size else None
+    return least is not None and nonneg(least)
 
 
 def gathered_elements(seen: Seen) -> Iterator[Along]:

@@ -130,7 +130,8 @@ def sliced(seen: Seen) -> Iterator[Along]:
     for claim in seen.along(0):
         start, step = cut.get(claim.axis, (ZERO_EXPR, 1))
         found: Along | None = None
-        if claim.axis not in cut or _is_all(before[claim.axis], after[claim.axis], step):
+        dim = after[claim.axis]
+        if claim.axis not in cut or (step == 1 and isinstance(dim, Expr) and dim is before[claim.axis]):
             found = claim
         elif step == 1 and start is not None and start.bounds.lo is not None and start.bounds.lo >= 0:
             found = blocks(seen, claim, start, after[claim.axis])
@@ -146,10 +147,6 @@ def sliced(seen: Seen) -> Iterator[Along]:
                 is_one = after[at] is ONE_EXPR and from_ is not None
                 found = found.cut(before.rank, at, from_.const if is_one and from_ is not None else None)
             yield found if is_fixed else found._replace(shift=None)
-
-
-def _is_all(before: Dim, after: Dim, step: int | None) -> bool:
-    return step == 1 and isinstance(before, Expr) and after is before
 
 
 def _cuts(seen: Seen, rank: int | None) -> dict[int, tuple[Expr | None, int | None]] | None:
@@ -249,13 +246,9 @@ def tiled(seen: Seen) -> Iterator[Along]:
         others = [count for at, count in enumerate(repeats) if at != claim.axis]
         is_kept = seen.is_kept([*others, repeats[claim.axis]], claim)
         outer = product([repeats[claim.axis], claim.outer])
-        if is_kept is not False and isinstance(outer, Expr) and not _has_rows(seen, outer):
+        if is_kept is not False and isinstance(outer, Expr) and seen.sizes.rows not in outer.symbols:
             yield claim._replace(outer=outer, shift=claim.uniform.shift if is_kept else None)
     yield from _repeated(seen, before, after)
-
-
-def _has_rows(seen: Seen, dim: Expr) -> bool:
-    return seen.sizes.rows in dim.symbols
 
 
 def _repeated(seen: Seen, before: Shape, after: Shape) -> Iterator[Along]:

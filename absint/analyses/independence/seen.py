@@ -262,12 +262,10 @@ class Seen:
         value = self.values[index] if self.has(index) else None
         if not isinstance(value, Tensor) or not value.dtype.is_integer:
             return Growth()
-        least, most = (end if isinstance(end, Expr) and self.sizes.is_fixed(end) else None for end in self._ends(index))
-        return Growth(ZERO_EXPR, least, most)
-
-    def _ends(self, index: int) -> tuple[Dim | None, Dim | None]:
-        found = bounds_of(self.values[index])
-        return found.whole if max(map(abs, found.numbers)) < 1 << 31 or found.least is not None else (None, None)
+        found = bounds_of(value)
+        is_known = max(map(abs, found.numbers)) < 1 << 31 or found.least is not None
+        ends = [end if isinstance(end, Expr) and self.sizes.is_fixed(end) else None for end in found.whole]
+        return Growth(ZERO_EXPR, *ends) if is_known else Growth()
 
     def known(self, index: int, claim: Along) -> frozenset[Symbol]:
         """Symbols that are the same in the runs that a claim is about, as it says of sizes that consist of one."""

@@ -268,11 +268,6 @@ def sign(at: At) -> Span:
     return Span(found.lo, found.hi, x.nan) if at.is_float else found
 
 
-def is_nan(at: At) -> Span:
-    x = at.input(0)
-    return TRUTHS if x.nan else Span(0, 0)
-
-
 def dropped(at: At) -> Span:
     """Dropout, where nothing is dropped: it is not trained, or the input that says so is left out."""
     return at.input(0) if len(at.ranges) < 3 or at.ranges[2] is None else at.any
@@ -347,7 +342,8 @@ ELEMENTWISE: Final[Mapping[str, Rule]] = {
     "Acosh": inverse(1.0, inf, -1e-3, inf), "Atanh": inverse(-1.0, 1.0, -inf, inf), "LeakyRelu": leaky,
     "HardSigmoid": lambda at: Span(0.0, 1.0, at.input(0).nan), "HardSwish": bump(-0.38), "Gelu": bump(-0.18),
     "Mish": bump(-0.32), "Swish": swish(1.0), "Elu": elu, "PRelu": sloped,
-    "ThresholdedRelu": lambda at: join(at.input(0), ZERO), "Sign": sign, "IsNaN": is_nan, "IsInf": truth,
+    "ThresholdedRelu": lambda at: join(at.input(0), ZERO), "Sign": sign, "IsInf": truth,
+    "IsNaN": lambda at: TRUTHS if at.input(0).nan else Span(0, 0),
     "Dropout": dropped, **{name: compared(name) for name in COMPARISONS}, "And": connected(min), "Or": connected(max),
     "Not": negation, "Where": choice,
 }  # fmt: skip

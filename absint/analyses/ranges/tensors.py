@@ -267,10 +267,6 @@ def scores_of_trees(at: At, prefix: str) -> tuple[Span, int]:
     return found, len(known)
 
 
-def regressed_by_trees(at: At) -> Span:
-    return transformed(at, scores_of_trees(at, "target")[0], is_single=False)
-
-
 def classified_by_trees(at: At) -> Span:
     scores, count = scores_of_trees(at, "class")
     return transformed(at, join(scores, ZERO), is_single=count < 2)
@@ -298,10 +294,6 @@ def linear(at: At, rows: int) -> Span:
         size += bias.magnitude
         found = join(found, computed(at, Span(exact.lo + bias.lo, exact.hi + bias.hi), size, len(part) + 1))
     return found
-
-
-def regressed(at: At) -> Span:
-    return transformed(at, linear(at, at.attribute("targets", 1)), is_single=False)
 
 
 def classified(at: At) -> Span:
@@ -376,7 +368,9 @@ def encoded(at: At) -> Span:
 ML: Final[Mapping[str, Rule]] = {
     f"ai.onnx.ml::{name}": rule
     for name, rule in {
-        "TreeEnsembleRegressor": regressed_by_trees, "LinearRegressor": regressed, "Scaler": scaled,
+        "TreeEnsembleRegressor": lambda at: transformed(at, scores_of_trees(at, "target")[0], is_single=False),
+        "LinearRegressor": lambda at: transformed(at, linear(at, at.attribute("targets", 1)), is_single=False),
+        "Scaler": scaled,
         "Normalizer": normalised, "Imputer": imputed, "OneHotEncoder": truth, "Binarizer": truth,
         "LabelEncoder": encoded, "CategoryMapper": encoded, "ArrayFeatureExtractor": same,
     }.items()
