@@ -89,10 +89,8 @@ def _require_form(op: Op, as_function: bool = False) -> None:
         op.reject(f"{name} must be -1 or more", "ill-formed", unless=op.integer(name, -1) >= -1, found=op.integer(name))
 
     def refuse(reason: str) -> None:
-        if op.version >= 25:
-            op.reject(reason, "ill-formed")
-        if not as_function:
-            op.reject(reason)
+        op.reject(reason, "ill-formed", unless=op.version < 25)
+        op.reject(reason, unless=as_function)
         op.may_fail(reason)
 
     for given, absent in (("past_key", "past_value"), ("past_value", "past_key")):
@@ -131,8 +129,7 @@ def _require_of_kernel(op: Op, q: Heads, k: Heads, v: Heads, total: Dim) -> None
             op.require(eq(size, wanted), reason, by="onnxruntime")
     if op.has("past_key") and not (op.wants(1) and op.wants(2)):
         op.reject("onnxruntime needs present_key and present_value if there is a past", by="onnxruntime")
-    if op.number("scale", 1.0) <= 0:
-        op.reject("onnxruntime needs a positive scale", by="onnxruntime")
+    op.reject("onnxruntime needs a positive scale", unless=op.number("scale", 1.0) > 0, by="onnxruntime")
     if op.wants(3) and not 0 <= op.integer("qk_matmul_output_mode", 0) <= 3:
         op.may_fail("qk_matmul_output_mode must be 0, 1, 2 or 3")
     if op.has("nonpad_kv_seqlen"):

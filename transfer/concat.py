@@ -291,8 +291,7 @@ def _rounded_parts(op: Op, total: Dim, count: int) -> list[Dim]:
     """Parts of ceil(total / count), the last one smaller."""
     if op.integer("num_outputs") != count:
         reason = f"num_outputs must be {count}, the number of outputs, found {op.integer('num_outputs')}"
-        if op.semantics != "either":
-            op.reject(reason)
+        op.reject(reason, unless=op.semantics == "either")
         op.may_fail(reason)  # some runtimes run it, with parts of other sizes
         return [UNKNOWN_SIZE] * count
     size = ceildiv(total, count)

@@ -17,10 +17,7 @@ from absint.transfer.semantics import Asker
 
 def not_empty(op: Op, reason: str, *shapes: Shape) -> None:
     """The node may fail for the reason unless every one of these tensors has elements."""
-    if any(shape.is_top for shape in shapes):
-        op.may_fail(reason, by="onnxruntime")
-    else:
-        positive(op, reason, (size for shape in shapes for size in shape))
+    positive(op, reason, (size for shape in shapes for size in ((UNKNOWN_SIZE,) if shape.is_top else shape)))
 
 
 def positive(op: Op, reason: str, sizes: Iterable[Dim]) -> None:
@@ -146,12 +143,8 @@ def require_like(op: Op, name: str, other: str) -> None:
 
 def require_form(op: Op, name: str, reason: str, *forms: Sequence[Dim | int]) -> None:
     """Require one of these shapes of the input, if it is given."""
-    if not op.has(name):
-        return
-    shape = op.tensor(name).shape
-    if shape.is_top:
-        op.may_fail(reason)
-    else:
+    if op.has(name):
+        shape = op.tensor(name).shape
         op.require(disjunction(*(same_dims(shape, form) for form in forms)), reason, found=shape)
 
 

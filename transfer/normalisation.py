@@ -39,8 +39,7 @@ def softmax(op: Op) -> Tensor:
         op.may_fail("axis must be in range", unless=place(x.shape, axis) is not None)
     elif len(x.shape) == 0:
         reason = f"{op.name} needs an axis, found a scalar"
-        if op.version < 13 or op.dtype("input") in (DType.FLOAT, DType.DOUBLE):
-            op.reject(reason)
+        op.reject(reason, unless=op.version >= 13 and op.dtype("input") not in (DType.FLOAT, DType.DOUBLE))
         op.may_fail(reason)  # onnxruntime runs the function body of the operator
         op.may_fail(reason, at_load=True)
     else:
@@ -78,17 +77,15 @@ def mean_variance_normalization(op: Op) -> None:
     """(X - mean) / deviation: the shape of X."""
 
 
-@rule("LRN", "X -> Y", complete=True, starred=True)
-def lrn(op: Op) -> Tensor:
+@rule("LRN", "X[...] -> Y[...]", complete=True, starred=True)
+def lrn(op: Op) -> None:
     """Local response normalisation across channels: the shape of X, of rank 4 in onnxruntime."""
-    x = op.tensor("X")
-    op.require(has_rank(x.shape, 4), "onnxruntime needs X of rank 4", by="onnxruntime")
+    op.require(has_rank(op.tensor("X").shape, 4), "onnxruntime needs X of rank 4", by="onnxruntime")
     size = op.integer("size")
     if size is None or size <= 0 or size % 2 == 0:
         op.reject("onnxruntime needs a size that is odd and positive", by="undocumented")
     if op.number("alpha", 1.0) <= 0 or op.number("beta", 1.0) <= 0:
         op.reject("onnxruntime needs alpha and beta to be positive", by="undocumented")
-    return Tensor(x.dtype, x.shape)
 
 
 @rule("InstanceNormalization", "input scale B -> output", complete=True, starred=True)

@@ -54,8 +54,7 @@ def pool_shape(op: Op) -> Shape:
     kernel = op.ints("kernel_shape")
     if not kernel:
         op.reject("kernel_shape is missing")
-    if any(size <= 0 for size in kernel):
-        op.reject(f"kernel_shape must be positive, found {kernel}")
+    op.reject("kernel_shape must be positive", unless=min(kernel) > 0, found=kernel)
     x, rank = op.tensor("X").shape, len(kernel) + 2
     op.reject(f"X must have rank {rank} for kernel_shape {kernel}", unless=x.is_top or len(x) == rank, found=x)
     _check_rank(op, rank)
@@ -141,8 +140,7 @@ def max_unpool(op: Op) -> Tensor:
     for window in found:
         if int(window.kernel) < 1 or max(window.before, window.after) >= int(window.kernel):
             op.reject("onnxruntime pads by less than a positive kernel", by="onnxruntime")
-        if window.same or window.dilation != 1:
-            op.may_fail("MaxUnpool has explicit pads and no dilations")
+        op.may_fail("MaxUnpool has explicit pads and no dilations", unless=not window.same and window.dilation == 1)
     op.reject("onnxruntime unpools at most three spatial axes", unless=rank <= 5, by="onnxruntime")
     sizes = [w.stride * (d - 1) + w.kernel - (w.before + w.after) for d, w in zip(dims[2:], found, strict=True)]
     for size in sizes:

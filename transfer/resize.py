@@ -317,15 +317,13 @@ float32: Final = partial(nearest, DType.FLOAT)
 # Modes that onnxruntime supports, and the axes that each may scale
 
 
-_MODES: Final[Mapping[str, frozenset[str]]] = {
-    "coordinate_transformation_mode": frozenset(
-        {
-            "half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel", "tf_crop_and_resize",
-            "half_pixel_symmetric", "tf_half_pixel_for_nn",
-        }
+_MODES: Final[Mapping[str, Sequence[str]]] = {
+    "coordinate_transformation_mode": (
+        "half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel", "tf_crop_and_resize", "half_pixel_symmetric",
+        "tf_half_pixel_for_nn",
     ),
-    "nearest_mode": frozenset({"floor", "ceil", "round_prefer_floor", "round_prefer_ceil"}),
-    "keep_aspect_ratio_policy": frozenset({"stretch", "not_larger", "not_smaller"}),
+    "nearest_mode": ("floor", "ceil", "round_prefer_floor", "round_prefer_ceil"),
+    "keep_aspect_ratio_policy": ("stretch", "not_larger", "not_smaller"),
 }  # fmt: skip
 
 _LINEAR_RANKS: Final = frozenset({2, 3, 4, 5})

@@ -281,8 +281,7 @@ def string_normalizer(op: Op) -> Tensor:
     """[C] or [1, C] without the stop words; one empty string if nothing is left (onnxruntime needs C > 0)."""
     shape, action = op.tensor("X").shape, op.string("case_change_action", "NONE")
     known_text(op, "case_change_action", ("LOWER", "UPPER", "NONE"))
-    if action != "NONE" or op.attributes.get("stopwords"):
-        op.may_fail("the locale must be installed")
+    op.may_fail("the locale must be installed", unless=action == "NONE" and not op.attributes.get("stopwords"))
     op.require(has_rank(shape, 1, 2), "X must have rank 1 or 2", found=shape)
     if shape.is_top:
         return Tensor(DType.STRING)
@@ -362,8 +361,7 @@ def string_concat(op: Op) -> Tensor:
 def regex_full_match(op: Op) -> Tensor:
     """One boolean for each string: it matches."""
     pattern = op.string("pattern")
-    if pattern is None or not _SYNTAX.isdisjoint(pattern):
-        op.may_fail("the pattern must be valid")
+    op.may_fail("the pattern must be valid", unless=pattern is not None and _SYNTAX.isdisjoint(pattern))
     return Tensor(DType.BOOL, op.tensor("X").shape)
 
 

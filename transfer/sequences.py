@@ -376,6 +376,5 @@ def optional_get_element(op: Op) -> Value:
         op.reject("the optional must have a value", unless=value.present is not False)
         op.may_fail("the optional must have a value", unless=value.present is not None)
         return value.element
-    if value is TOP:
-        op.may_fail("the optional must have a value")
+    op.may_fail("the optional must have a value", unless=value is not TOP)
     return value

@@ -27,14 +27,13 @@ def _table(op: Op, columns: int | None, dtype: DType = DType.FLOAT) -> Tensor:
     return Tensor(dtype, shape_of((rows_of(op), UNKNOWN_SIZE if columns is None else const(columns))))
 
 
-@rule("Scaler", "X -> Y", domain=ML, complete=True)
-def scaler(op: Op) -> Tensor:
+@rule("Scaler", "X[...] -> Y:float[...]", domain=ML, complete=True)
+def scaler(op: Op) -> None:
     """(X - offset) * scale, as floats."""
     count = counted(op, "scale")
     if not count or count != counted(op, "offset"):
         op.reject("scale and offset must have the same length", by="undocumented")
     op.require(_per_feature(op, count), "scale and offset must fit the features", by="undocumented")
-    return Tensor(DType.FLOAT, op.tensor("X").shape)
 
 
 def _per_feature(op: Op, count: int) -> Relation:
@@ -47,13 +46,11 @@ def _per_feature(op: Op, count: int) -> Relation:
     return TRUE if count == 1 else eq(shape[min(len(shape), 2) - 1], count)
 
 
-@rule("Normalizer", "X -> Y", domain=ML, complete=True)
-def normalizer(op: Op) -> Tensor:
+@rule("Normalizer", "X[...] -> Y:float[...]", domain=ML, complete=True)
+def normalizer(op: Op) -> None:
     """Each row divided by its norm, as floats."""
-    shape = op.tensor("X").shape
-    op.require(has_rank(shape, 1, 2), "X must have rank 1 or 2", by="undocumented")
+    op.require(has_rank(op.tensor("X").shape, 1, 2), "X must have rank 1 or 2", by="undocumented")
     required_text(op, "norm", ("MAX", "L1", "L2"))
-    return Tensor(DType.FLOAT, shape)
 
 
 @rule("Imputer", "X -> Y", domain=ML, complete=True)
@@ -337,8 +334,6 @@ def zip_map(op: Op) -> Value:
     _require_one_of(op, "classlabels_strings", "classlabels_int64s", filled=True)
     shape = op.tensor("X").shape
     rows = rows_of(op)
-    if shape.is_top or not labels:
-        op.may_fail("X must have a column for each label")
-    if not shape.is_top and labels:
-        op.require_equal(shape[-1], labels, "X must have a column for each label")
+    columns = UNKNOWN_SIZE if shape.is_top or not labels else shape[-1]
+    op.require_equal(columns, labels, "X must have a column for each label")
     return SequenceOf(MapOf(_label_dtype(op), Tensor(DType.FLOAT, SCALAR)), rows)

@@ -107,10 +107,7 @@ def bifurcation_detector(op: Op) -> Sequence[Tensor]:
     (current,) = op.sizes("cur_tokens", 1)
     (source,) = op.sizes("src_tokens", 1)
     index = op.tensor("prev_suffix_match_idx")
-    if index.shape.is_top:
-        op.may_fail("prev_suffix_match_idx must hold one element")
-    else:
-        op.require(eq(index.shape.size, 1), "prev_suffix_match_idx must hold one element")
+    op.require(eq(index.shape.size, 1), "prev_suffix_match_idx must hold one element")
     tokens = current
     if op.has("pred_tokens"):
         (predicted,) = op.sizes("pred_tokens", 1)

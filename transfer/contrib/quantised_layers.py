@@ -199,8 +199,7 @@ def q_linear_concat(op: Op) -> Tensor:
         op.may_fail("scales and zero points must be single values", unless=one_value(shape))
     dtype = op.dtype("Y_zero_point")
     tensors = [part if isinstance(part, Tensor) else ANY_TENSOR for part in parts[::3]]
-    if any(tensor.dtype is not dtype for tensor in tensors):
-        op.may_fail("all tensors must have the same type")
+    op.may_fail("all tensors must have the same type", unless=all(tensor.dtype is dtype for tensor in tensors))
     if any(isinstance(part, Tensor) and part.dtype is not dtype for part in parts[2::3]):
         op.may_fail("all zero points must have the type of the tensors")
     if any(isinstance(part, Tensor) and part.dtype is not DType.FLOAT for part in parts[1::3]):
@@ -219,8 +218,7 @@ def q_linear_softmax(op: Op) -> Value:
         if op.has(name):
             shape = op.tensor(name).shape
             op.may_fail(f"{name} must not be empty", unless=FALSE if shape.is_top else ge(shape.size, 1))
-    if only_number(op, "X_scale") <= 0:
-        op.may_fail("X_scale must be positive")
+    op.may_fail("X_scale must be positive", unless=only_number(op, "X_scale") > 0)
     return restate(op, normalisation.softmax, op.inputs[:1], version=version, attributes={"axis": -1, **op.attributes})[
         0
     ]

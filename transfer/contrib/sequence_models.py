@@ -137,8 +137,7 @@ def _require_updates(op: Op, lead: Sequence[Dim], heads: Dim, key: Dim) -> None:
     conditions.require_form(op, "decay", "decay must fit the heads", (*lead, heads), (*lead, heads, key))
     conditions.of_attribute(op, "beta_activation", ("none", "sigmoid"), "none")
     op.reject("chunk_size must be positive", unless=op.integer("chunk_size", 1) >= 1, found=op.integer("chunk_size"))
-    if op.number("gate_lower_bound", -5.0) >= 0:
-        op.may_fail("gate_lower_bound must be negative")
+    op.may_fail("gate_lower_bound must be negative", unless=op.number("gate_lower_bound", -5.0) < 0)
     activations = ("none", "softplus", "qwen", "sigmoid", "kda")
     active = conditions.of_attribute(op, "gate_activation", activations, "none") != "none"
     given = [name for name in ("a_log", "dt_bias") if op.has(name)]
@@ -264,8 +263,7 @@ def attn_lstm(op: Op) -> Sequence[Tensor]:
     """LSTM on its input joined with attention over a memory: (S, directions, B, hidden), and the last states."""
     directions = DIRECTIONS[conditions.of_attribute(op, "direction", tuple(DIRECTIONS), "forward")]
     size = const(op.positive("hidden_size"))
-    if op.number("clip", 1.0) <= 0:
-        op.reject(f"clip must be positive, found {op.number('clip')}")
+    op.reject("clip must be positive", unless=op.number("clip", 1.0) > 0, found=op.number("clip"))
     check_activations(op, 3 * directions)
     steps, batch, width = op.sizes("X", 3)
     (_, depth, attention), memory = op.sizes("MW", 3), op.sizes("M", 3)[1]

@@ -244,14 +244,12 @@ def hyper_connection_post_mix(op: Op) -> Tensor:
     return Tensor(op.dtype("streams"), op.tensor("streams").shape)
 
 
-@kernel("BranchwiseRMSNorm", "X scale -> Y")
-def branchwise_rms_norm(op: Op) -> Tensor:
+@kernel("BranchwiseRMSNorm", "X[...] scale -> Y[...]")
+def branchwise_rms_norm(op: Op) -> None:
     """Root-mean-square normalisation of each stream: the shape of X."""
-    streams, x = _streams(op, "X"), op.tensor("X")
-    scale = op.optional("scale")
+    streams, scale = _streams(op, "X"), op.optional("scale")
     if streams is not None and scale is not None:
         _require_scale(op, scale.shape, streams)
-    return Tensor(x.dtype, x.shape)
 
 
 def _require_scale(op: Op, scale: Shape, streams: Streams) -> None:
