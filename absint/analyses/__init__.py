@@ -11,7 +11,7 @@ exchange       several analyses in one solver, which ask each other, in turns; w
 advising       what they tell the shape analysis
 liveness       when each value dies; the graphs of a program as a tree: branches and bodies of loops; elements and
                bytes of a value
-devices      where nodes run beside an accelerator, and what is copied; by cuda_kernels, a table
+devices      where nodes run beside an accelerator, and what is copied; which kernels CUDA has, a table
 independence/  where rows go, and whether they stay apart
 ranges/      ranges of values, and what can go wrong with them
 """
