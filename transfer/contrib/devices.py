@@ -41,10 +41,8 @@ def with_order(op: Op) -> Tensor:
     return Tensor(dtype, TOP_SHAPE if shape.rank in (0, 1) else shape)
 
 
-@device(
-    "QOrderedAttention",
-    "input scale_input scale_Q_gemm scale_K_gemm scale_V_gemm Q_weight K_weight V_weight rest* -> output",
-)
+@device("""QOrderedAttention: input scale_input scale_Q_gemm scale_K_gemm scale_V_gemm Q_weight K_weight V_weight
+    rest* -> output""")
 def q_ordered_attention(op: Op) -> Tensor:
     """(batch, length, hidden) as int8. The documents differ on `hidden` where the weights change it."""
     op.may_fail(_ORDER)
@@ -185,11 +183,9 @@ def swiglu(op: Op) -> Tensor:
     return _with_last(op, "gate", last // 2, op.dtype("gate"))
 
 
-@device(
-    "HyperConnectionLowRankMix",
-    "streams[..., W] norm_scale down_weight up_weight inject_weight prev_block_output prev_post_gate "
-    "-> pre_output[..., W // num_branches] post_gate[..., num_branches] streams_out[..., W]",
-)
+@device("""HyperConnectionLowRankMix: streams[..., W] norm_scale down_weight up_weight inject_weight
+    prev_block_output prev_post_gate -> pre_output[..., W // num_branches] post_gate[..., num_branches]
+    streams_out[..., W]""")
 def hyper_connection_low_rank_mix(op: Op, W: Dim) -> None:
     """Streams (..., C * H) reduced to (..., H), a gate (..., C) for each, and the streams."""
     op.may_fail("weights must fit the streams")
@@ -226,10 +222,8 @@ def mamba2_verify(op: Op) -> Sequence[Tensor]:
     return of_dims(dtype, length, inner), *states, *results
 
 
-@device(
-    "SpeculativePrefixCommit",
-    "next_tokens input_ids status ctl ctx_commit prefixes ptrs -> head_c updated_ctl updated_ctx_commit",
-)
+@device("""SpeculativePrefixCommit: next_tokens input_ids status ctl ctx_commit prefixes ptrs -> head_c updated_ctl
+    updated_ctx_commit""")
 def speculative_prefix_commit(op: Op) -> Sequence[Tensor]:
     """A length for each sequence of the batch, and the states that it updates."""
     op.may_fail(_STATE)

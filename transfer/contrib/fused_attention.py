@@ -29,10 +29,8 @@ def attention(op: Op) -> Sequence[Tensor]:
     return _self_attention(op, "weights", op.dtype("input"))
 
 
-@kernel(
-    "QAttention",
-    "input weight bias input_scale weight_scale mask_index input_zero_point weight_zero_point past -> output present",
-)
+@kernel("""QAttention: input weight bias input_scale weight_scale mask_index input_zero_point weight_zero_point past
+    -> output present""")
 def q_attention(op: Op) -> Sequence[Tensor]:
     """Attention on quantised input and weights."""
     op.require(ge(op.sizes("input", 3)[0], 1), "input must have rows")
@@ -118,11 +116,8 @@ def _projection_sizes(op: Op, columns: Dim) -> tuple[Dim, Dim]:
     return const(hidden[1]), const(hidden[2])
 
 
-@device(
-    "DecoderMaskedSelfAttention",
-    "input weights bias mask_index past attention_bias past_sequence_length beam_width cache_indirection -> "
-    "output present",
-)
+@device("""DecoderMaskedSelfAttention: input weights bias mask_index past attention_bias past_sequence_length
+    beam_width cache_indirection -> output present""")
 def decoder_masked_self_attention(op: Op) -> Sequence[Tensor]:
     """Attention for one new token: Y (B, 1, hidden); present is past with that token."""
     op.require_equal(op.sizes("input", 3)[1], 1, "a decoder must take one token at a time")

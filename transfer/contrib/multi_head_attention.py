@@ -29,11 +29,8 @@ class Projected(NamedTuple):
     value_size: Dim
 
 
-@kernel(
-    "MultiHeadAttention",
-    "query key value bias key_padding_mask attention_bias past_key past_value past_sequence_length "
-    "cache_indirection -> output present_key present_value qk",
-)
+@kernel("""MultiHeadAttention: query key value bias key_padding_mask attention_bias past_key past_value
+    past_sequence_length cache_indirection -> output present_key present_value qk""")
 def multi_head_attention(op: Op) -> Sequence[Tensor]:
     """Attention on separate or packed queries, keys and values; present is (B, H, T, d)."""
     heads, has_past = op.positive("num_heads"), conditions.require_together(op, "past_key", "past_value")
@@ -55,11 +52,8 @@ def multi_head_attention(op: Op) -> Sequence[Tensor]:
     return _multi_head(op, found, heads, "key_padding_mask", forms, shared=shared)
 
 
-@kernel(
-    "DecoderMaskedMultiHeadAttention",
-    "query key value mask_index attention_bias past_key past_value past_sequence_length beam_width "
-    "cache_indirection bias -> output present_key present_value qk",
-)
+@kernel("""DecoderMaskedMultiHeadAttention: query key value mask_index attention_bias past_key past_value
+    past_sequence_length beam_width cache_indirection bias -> output present_key present_value qk""")
 def decoder_masked_multi_head_attention(op: Op) -> Sequence[Tensor]:
     """MultiHeadAttention for one new token, on a cache that has room for it."""
     heads, has_past = op.positive("num_heads"), conditions.require_together(op, "past_key", "past_value")
@@ -200,12 +194,9 @@ def _projected(op: Op, heads: int) -> Projected:
     return Projected(batch, length, key[2], size, head * heads)
 
 
-@kernel(
-    "GroupQueryAttention",
-    "query key value past_key past_value seqlens_k total_sequence_length cos_cache sin_cache position_ids "
-    "attention_bias head_sink k_scale v_scale q_norm_weight k_norm_weight query_seqlens -> output present_key "
-    "present_value output_qk",
-)
+@kernel("""GroupQueryAttention: query key value past_key past_value seqlens_k total_sequence_length cos_cache
+    sin_cache position_ids attention_bias head_sink k_scale v_scale q_norm_weight k_norm_weight query_seqlens
+    -> output present_key present_value output_qk""")
 def group_query_attention(op: Op) -> Sequence[Tensor]:
     """Attention whose heads share keys and values; present is (B, kv_num_heads, max(P, total_sequence_length), d).
 

@@ -229,20 +229,14 @@ def packed_products(op: Op) -> list[Tensor]:
     return [*results, Tensor(op.dtype("A"), a)]
 
 
-matmul_n_bits_mlp = device(
-    "MatMulNBitsMlp", "A skip norm_scale gate_B gate_scales gate_bias up_B up_scales up_bias -> Y input_skip_bias_sum"
-)(packed_products)
-matmul_n_bits_qkv = device(
-    "MatMulNBitsQkv",
-    "A skip norm_scale q_B q_scales q_bias k_B k_scales k_bias v_B v_scales v_bias -> Q K V input_skip_bias_sum",
-)(packed_products)
+matmul_n_bits_mlp = device("""MatMulNBitsMlp: A skip norm_scale gate_B gate_scales gate_bias up_B up_scales up_bias
+    -> Y input_skip_bias_sum""")(packed_products)
+matmul_n_bits_qkv = device("""MatMulNBitsQkv: A skip norm_scale q_B q_scales q_bias k_B k_scales k_bias v_B v_scales
+    v_bias -> Q K V input_skip_bias_sum""")(packed_products)
 
 
-@kernel(
-    "MoE",
-    "input router_probs fc1_experts_weights fc1_experts_bias fc2_experts_weights fc2_experts_bias "
-    "fc3_experts_weights fc3_experts_bias -> output",
-)
+@kernel("""MoE: input router_probs fc1_experts_weights fc1_experts_bias fc2_experts_weights fc2_experts_bias
+    fc3_experts_weights fc3_experts_bias -> output""")
 def mixture_of_experts(op: Op) -> Tensor:
     """The shape of the input, of rank 2 or 3: each token passes through the experts that the router chooses."""
     output, hidden, experts = _routed(op)
@@ -280,13 +274,10 @@ def _require_layers(op: Op, hidden: Dim, experts: Dim, halves: int | None) -> No
 _OF_EXPERTS = ("relu", "gelu", "silu", "swiglu", "identity")
 
 
-@device(
-    "QMoE",
-    "input router_probs fc1_experts_weights fc1_scales fc1_experts_bias fc2_experts_weights fc2_scales "
-    "fc2_experts_bias fc3_experts_weights fc3_scales fc3_experts_bias fc1_zero_points fc2_zero_points "
-    "fc3_zero_points router_weights fc1_global_scale fc2_global_scale fc1_act_scale fc2_act_scale "
-    "fc1_act_block_scale fc2_act_block_scale -> output",
-)
+@device("""QMoE: input router_probs fc1_experts_weights fc1_scales fc1_experts_bias fc2_experts_weights fc2_scales
+    fc2_experts_bias fc3_experts_weights fc3_scales fc3_experts_bias fc1_zero_points fc2_zero_points fc3_zero_points
+    router_weights fc1_global_scale fc2_global_scale fc1_act_scale fc2_act_scale fc1_act_block_scale
+    fc2_act_block_scale -> output""")
 def quantised_mixture_of_experts(op: Op) -> Tensor:
     """MoE with packed weights."""
     op.may_fail("the weights must fit the tokens and the experts")

@@ -224,13 +224,10 @@ def q_linear_softmax(op: Op) -> Value:
     ]
 
 
-@kernel(
-    "QEmbedLayerNormalization",
-    "input_ids segment_ids word_embedding_quant position_embedding_quant segment_embedding gamma_quant "
-    "beta_quant mask word_embedding_scale position_embedding_scale segment_embedding_scale gamma_scale "
-    "beta_scale word_embedding_zero_point position_embedding_zero_point segment_embedding_zero_point "
-    "gamma_zero_point beta_zero_point -> layernorm_out mask_index_out",
-)
+@kernel("""QEmbedLayerNormalization: input_ids segment_ids word_embedding_quant position_embedding_quant
+    segment_embedding gamma_quant beta_quant mask word_embedding_scale position_embedding_scale
+    segment_embedding_scale gamma_scale beta_scale word_embedding_zero_point position_embedding_zero_point
+    segment_embedding_zero_point gamma_zero_point beta_zero_point -> layernorm_out mask_index_out""")
 def q_embed_layer_normalization(op: Op) -> Sequence[Value]:
     """EmbedLayerNormalization of quantised tables, in the type of their scales."""
     dtype = op.common_dtype("word_embedding_scale", "position_embedding_scale", "gamma_scale", "beta_scale")
@@ -242,10 +239,8 @@ def q_embed_layer_normalization(op: Op) -> Sequence[Value]:
     return restate(op, com_microsoft.embed_layer_normalization, [*op.inputs[:2], *tables, *op.inputs[7:8]])[:2]
 
 
-@kernel(
-    "DynamicQuantizeLSTM",
-    "X W R B sequence_lens initial_h initial_c P W_scale W_zero_point R_scale R_zero_point -> Y Y_h Y_c",
-)
+@kernel("""DynamicQuantizeLSTM: X W R B sequence_lens initial_h initial_c P W_scale W_zero_point R_scale
+    R_zero_point -> Y Y_h Y_c""")
 def dynamic_quantize_lstm(op: Op) -> Sequence[Value]:
     """LSTM with quantised weights, which are the transposes of LSTM's."""
     weights = [Tensor(op.dtype("X"), swapped(op.tensor(name).shape, True)) for name in ("W", "R")]

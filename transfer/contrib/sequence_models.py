@@ -70,11 +70,8 @@ def linear_attention_gate(op: Op, H: Dim) -> None:
         conditions.require_like(op, "b", "a")
 
 
-@kernel(
-    "GatedDeltaNet",
-    "query key value cu_seqlens decay beta initial_state a_log dt_bias capture_count state_update_active -> "
-    "output final_state state_update",
-)
+@kernel("""GatedDeltaNet: query key value cu_seqlens decay beta initial_state a_log dt_bias capture_count
+    state_update_active -> output final_state state_update""")
 def gated_delta_net(op: Op) -> Sequence[Tensor]:
     """Gated delta rule on tokens (..., H, d): (..., H, v), states (B, H, v, d), and their updates."""
     query, packed = op.tensor("query").shape, not op.has("key")
@@ -231,11 +228,8 @@ def causal_conv_with_state_onnx(op: Op) -> Sequence[Tensor]:
     return Tensor(dtype), Tensor(dtype)
 
 
-@kernel(
-    "VarlenCausalConvWithState",
-    "input weight cumulative_sequence_length bias initial_state capture_count kernel_delta previous_mask -> "
-    "output final_state state_update",
-)
+@kernel("""VarlenCausalConvWithState: input weight cumulative_sequence_length bias initial_state capture_count
+    kernel_delta previous_mask -> output final_state state_update""")
 def varlen_causal_conv_with_state(op: Op) -> Sequence[Tensor]:
     """CausalConvWithState on (N, channels) tokens of B rows; states (B, channels, positions) and the last inputs."""
     tokens, channels = op.sizes("input", 2)

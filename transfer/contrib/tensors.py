@@ -288,11 +288,8 @@ def scaled_silu(op: Op) -> None:
     """SiLU of X times a scalar: the shape of X."""
 
 
-@kernel(
-    "EngramGate",
-    "key[B, S, C, H] query[B, S, C, H] value[B, S, H] key_norm_scale[C, H] query_norm_scale[C, H] "
-    "conv_norm_scale[C, H]? -> output:key&query&value[B, S, C, H] gated_value_normed:key&query&value[B, S, C, H]",
-)
+@kernel("""EngramGate: key[B, S, C, H] query[B, S, C, H] value[B, S, H] key_norm_scale[C, H] query_norm_scale[C, H]
+    conv_norm_scale[C, H]? -> output:key&query&value[B, S, C, H] gated_value_normed:key&query&value[B, S, C, H]""")
 def engram_gate(op: Op) -> None:
     """A value (B, S, H) times a gate of each of C streams: (B, S, C, H), and normalised."""
     if op.wants(1) and not op.has("conv_norm_scale"):
