@@ -111,7 +111,7 @@ def _common_dim(op: Op, shapes: Sequence[Shape], axis: int, known: bool) -> Dim:
     filled = [s[axis] for s in dict.fromkeys(shapes) if all(is_positive(op, d) for d in s)]
     if all(op.is_equal(s[axis], first) is YES for s in distinct):
         return distinct[-1][axis] if known or filled else UNKNOWN_SIZE
-    many = len(distinct) > _MAX_PAIRED
+    many, reason = len(distinct) > _MAX_PAIRED, f"the inputs must agree on axis {axis}"
     full = [s for s in distinct if all(is_positive(op, d) for d in s)] if many else []
     for i, s in enumerate(distinct):
         for other in distinct[:i] if not many else (full or distinct)[-1:]:  # all agree with one that has elements
@@ -121,10 +121,8 @@ def _common_dim(op: Op, shapes: Sequence[Shape], axis: int, known: bool) -> Dim:
                     agree = eq(s[axis], other[axis])
                 found = f"{other[axis]} and {s[axis]}" if agree is FALSE else ""
                 if s[axis].is_concrete and other[axis].is_concrete:
-                    op.may_fail(
-                        f"the inputs must agree on axis {axis}, found {other[axis]} and {s[axis]}", at_load=True
-                    )
-                op.require(agree, f"the inputs must agree on axis {axis}", found=found)
+                    op.may_fail(f"{reason}, found {other[axis]} and {s[axis]}", at_load=True)
+                op.require(agree, reason, found=found)
     if many and not full:
         op.may_fail(f"more than {_MAX_PAIRED} inputs must agree on axis {axis}, except empty ones")
     if known and op.policy.equal is not None:
@@ -164,13 +162,10 @@ def _joined_fill(op: Op, inputs: Sequence[Tensor], axis: int | None) -> Contents
     if len(inputs) == 1 or any(all(is_positive(op, d) for d in x.shape) for x in inputs if not x.shape.is_top):
         return first
     shapes = [x.shape for x in inputs]
-    agree = axis is not None and all(
-        op.is_equal(a, b) is YES
-        for s in shapes[1:]
-        for i, (a, b) in enumerate(zip(shapes[0], s, strict=True))
-        if i != axis
-    )
-    return first if agree else None
+    if axis is None:
+        return None
+    pairs = [enumerate(zip(shapes[0], s, strict=True)) for s in shapes[1:]]
+    return first if all(op.is_equal(a, b) is YES for each in pairs for i, (a, b) in each if i != axis) else None
 
 
 def _joined(inputs: Sequence[Tensor], axis: int, shape: Shape) -> Contents | None:

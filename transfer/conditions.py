@@ -89,9 +89,8 @@ def require_one_way(op: Op, name: str, target: Shape, whose: str, *, instead: Re
     if len(shape) > len(target):
         op.require(instead, f"{name} must not have more axes than {whose}", found=shape)
     for axis, (dim, size) in enumerate(zip(reversed(shape.dims), reversed(target.dims), strict=False), start=1):
-        op.require(
-            disjunction(eq(dim, size), eq(dim, 1), instead), f"dim {-axis} of {name} must be 1 or that of {whose}"
-        )
+        fits = disjunction(eq(dim, size), eq(dim, 1), instead)
+        op.require(fits, f"dim {-axis} of {name} must be 1 or that of {whose}")
 
 
 def has_rank(shape: Shape, *ranks: int) -> Relation:

@@ -189,10 +189,8 @@ def bit_cast(op: Op) -> Tensor:
     """numpy.ndarray.view as a type of the same width: the shape is unchanged."""
     source, target = op.dtype("input"), type_attribute(op, "to")
     if source.bits and target.bits and source.bits != target.bits:
-        op.reject(
-            f"both types must have the same width, found {source} of {source.bits} bits and {target} of {target.bits}",
-            "ill-typed",
-        )
+        both = f"{source} of {source.bits} bits and {target} of {target.bits}"
+        op.reject(f"both types must have the same width, found {both}", "ill-typed")
     return Tensor(target, op.tensor("input").shape)
 
 

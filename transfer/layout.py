@@ -212,10 +212,8 @@ def _trilu_contents(op: Op, x: Tensor) -> Contents | None:
     if block is None or k is None or len(k) != 1:
         return None
     upper, diagonal = op.integer("upper", 1), k[0]
-    dropped = {
-        at: nothing for at in block.places() if (at[-1] - at[-2] < diagonal if upper else at[-1] - at[-2] > diagonal)
-    }
-    return Contents.from_block(block.with_elements(dropped))
+    dropped = [at for at in block.places() if (at[-1] - at[-2] - diagonal) * (1 if upper else -1) < 0]
+    return Contents.from_block(block.with_elements(dict.fromkeys(dropped, nothing)))
 
 
 @rule("CumSum CumProd", "x axis -> y", complete=True, elements=True, starred=True)
@@ -238,9 +236,8 @@ def cumulate(op: Op) -> Tensor:
     rank = len(x.shape)
     if not -rank <= axes[0] < rank:
         # onnxruntime returns an empty tensor before it looks at the axis
-        op.require(
-            FALSE if op.semantics == "onnx" else is_empty(x.shape), f"axis {axes[0]} must be in range unless x is empty"
-        )
+        empty = FALSE if op.semantics == "onnx" else is_empty(x.shape)
+        op.require(empty, f"axis {axes[0]} must be in range unless x is empty")
         return Tensor(x.dtype, x.shape)
     axis = op.axis(axes[0], rank)
     return Tensor(x.dtype, x.shape, _cumulated(op, x, axis, backwards, exclusive))

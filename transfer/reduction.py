@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial, reduce
-from itertools import pairwise
+from itertools import chain, pairwise
 from math import prod
 from typing import Final
 
@@ -380,10 +380,8 @@ def _optimiser(name: str, says: str, states: int) -> Rule:
         steps = [op.broadcast(x.shape, g.shape) for x, g in zip(trained, gradients, strict=True)]
         moved = [[op.broadcast(s.shape, step) for s, step in zip(group, steps, strict=True)] for group in kept]
         news = [op.broadcast(rate.shape, *shapes) for shapes in zip(*moved, strict=True)]
-        results = zip(
-            (*trained, *(s for group in kept for s in group)), (*news, *(m for g in moved for m in g)), strict=True
-        )
-        return tuple(Tensor(old.dtype, shape) for old, shape in results)
+        before, after = [*trained, *chain(*kept)], [*news, *chain(*moved)]
+        return tuple(Tensor(old.dtype, shape) for old, shape in zip(before, after, strict=True))
 
     transfer.__doc__ = says
     return rule(name, "R T inputs* -> outputs*", domain=DOMAIN)(transfer)

@@ -100,11 +100,8 @@ def _by_rest(
     """The dims with a number that is data, whether a size, a 0 or a -1, replaced by what the other dims leave of the
     count.
     """
-    by_data = [
-        i
-        for i, e in enumerate(target)
-        if isinstance(e, Expr) and e.const is None and any(s.kind is SymbolKind.FRESH for s in e.symbols)
-    ]
+    known = [e.symbols if isinstance(e, Expr) and e.const is None else () for e in target]
+    by_data = [i for i, symbols in enumerate(known) if any(s.kind is SymbolKind.FRESH for s in symbols)]
     if len(by_data) != 1 or any(len(cases) != 1 for i, cases in enumerate(elements) if i != by_data[0]):
         return dims
     (at,) = by_data

@@ -325,9 +325,8 @@ def _is_pool(op: Op, indexes: Sequence[int]) -> bool:
     lengths = [end - start for start, end in zip(counts, ends, strict=True)]
     if counts[:1] != [0] or min(lengths) < 0 or any(length % n for n, length in enumerate(lengths, 1)):
         return False
-    starts = [
-        (n, at) for n, (first, end) in enumerate(pairwise([*counts, len(pool)]), 1) for at in range(first, end, n)
-    ]
+    rows = enumerate(pairwise([*counts, len(pool)]), 1)
+    starts = [(n, at) for n, (first, end) in rows for at in range(first, end, n)]
     grams = {tuple(pool[at : at + n]) for n, at in starts}
     weights = op.attributes.get("weights")
     least, most = op.integer("min_gram_length", 0), op.integer("max_gram_length", 0)

@@ -323,11 +323,8 @@ fwilubtx  UnfoldTensor
 
 def _table(text: str) -> Mapping[str, frozenset[DType]]:
     rows = (line.split(maxsplit=1) for line in text.strip().splitlines())
-    return {
-        name: frozenset(dtype for letter in letters for dtype in _TYPES[letter])
-        for letters, names in rows
-        for name in names.split()
-    }
+    groups = [(names, frozenset(dtype for letter in letters for dtype in _TYPES[letter])) for letters, names in rows]
+    return {name: dtypes for names, dtypes in groups for name in names.split()}
 
 
 _BY_DOMAIN: Final = {"": _table(_KERNELS), "com.microsoft": _table(_CONTRIB_KERNELS)}

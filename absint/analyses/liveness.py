@@ -288,12 +288,8 @@ class LastUses(Analysis[Moments]):
         """Views of what the same body computes."""
         found = set()
         for number, node in enumerate(self._nodes):
-            if (
-                node.operation is not None
-                and not node.operation.domain
-                and node.operation.op_type in VIEWS
-                and node.operands
-            ):
+            operation = node.operation
+            if operation is not None and not operation.domain and operation.op_type in VIEWS and node.operands:
                 viewed = node.operands[0][0]
                 if viewed >= 0 and self._regions.home(viewed) is self._regions.of(number):
                     found.add(number)

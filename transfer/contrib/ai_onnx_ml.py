@@ -125,9 +125,8 @@ def label_encoder(op: Op) -> Tensor:
     if None in lengths:
         op.may_fail("one list of keys and one of values must be given")
     elif lengths[0] != lengths[1]:
-        op.reject(
-            f"onnxruntime needs a value for each key, found {lengths[0]} keys, {lengths[1]} values", by="onnxruntime"
-        )
+        numbers = f"{lengths[0]} keys, {lengths[1]} values"
+        op.reject(f"onnxruntime needs a value for each key, found {numbers}", by="onnxruntime")
     _require_type(op, *_lists(op, "keys"))
     found = [dtype for _, dtype in _lists(op, "values")]
     default = op.attribute_tensor("default_tensor")
@@ -135,9 +134,8 @@ def label_encoder(op: Op) -> Tensor:
         if default.shape.concrete not in (None, (1,)):
             op.reject(f"default_tensor must hold one element in one axis, found shape {default.shape}", "ill-formed")
         if len(found) == 1 and DTYPES.meet(default.dtype, found[0]) is DType.CONFLICT:
-            op.reject(
-                f"default_tensor must have the type of the values, found {default.dtype} and {found[0]}", "ill-typed"
-            )
+            both = f"{default.dtype} and {found[0]}"
+            op.reject(f"default_tensor must have the type of the values, found {both}", "ill-typed")
     return Tensor(found[0] if len(found) == 1 else DType.UNDEFINED, op.tensor("X").shape)
 
 
@@ -177,9 +175,8 @@ def _require_type(op: Op, *attributes: tuple[str, DType]) -> None:
     found = op.dtype("X")
     for name, dtype in attributes:
         if DTYPES.meet(found, dtype) is DType.CONFLICT:
-            op.reject(
-                f"input X and attribute {name} must share one element type, found {found} and {dtype}", "ill-typed"
-            )
+            both = f"{found} and {dtype}"
+            op.reject(f"input X and attribute {name} must share one element type, found {both}", "ill-typed")
 
 
 @rule("LinearClassifier", "X -> Y Z", domain=ML, complete=True)

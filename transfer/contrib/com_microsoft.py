@@ -153,9 +153,8 @@ def _require_scale(op: Op, target: Shape) -> None:
     require_one_way(op, "scale", target, "X")
 
 
-simplified_layer_normalization_ms = device("SimplifiedLayerNormalization", "X scale -> Y inv_std_var")(
-    simplified_layer_normalization.function
-)
+_simplified = device("SimplifiedLayerNormalization", "X scale -> Y inv_std_var")
+simplified_layer_normalization_ms = _simplified(simplified_layer_normalization.function)
 
 
 _EMBEDDINGS = ("word_embedding", "position_embedding", "segment_embedding")

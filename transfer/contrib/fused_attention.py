@@ -69,10 +69,8 @@ def _require_mask(op: Op, batch: Dim, length: Dim, total: Dim) -> None:
         op.require(no_scores, "onnxruntime's CPU kernel has no mask of rank 4", by="undocumented")
         op.require(ge(mask[2], total) & conditions.same_dims(mask.dims, (batch, 1, mask[3], mask[3])), _MASK)
         return
-    vectors = [(batch,), (2 * batch,), (3 * batch + 2,)]
-    conditions.require_form(
-        op, "mask_index", _MASK, *vectors, (batch, total), (batch, 1), (1, 1), (batch, length, total)
-    )
+    forms = (batch,), (2 * batch,), (3 * batch + 2,), (batch, total), (batch, 1), (1, 1), (batch, length, total)
+    conditions.require_form(op, "mask_index", _MASK, *forms)
     if mask.rank == 1:
         lengths = op.integers("mask_index")
         known = FALSE if lengths is None else conjunction(*(ge(size, 0) for size in lengths))

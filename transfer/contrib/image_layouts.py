@@ -292,10 +292,8 @@ def conv(op: Op) -> Value:
     """Conv; X of fewer channels than a block is not blocked, and Sum of the output's shape is added."""
     channels = op.sizes("X", 4)[1]
     check_activation(op)
-    op.require(
-        le(channels, LARGEST_BLOCK - 1) | divisible(channels, LEAST_BLOCK),
-        "channels of X must be fewer than a block or fill blocks",
-    )
+    fewer = le(channels, LARGEST_BLOCK - 1)
+    op.require(fewer | divisible(channels, LEAST_BLOCK), "channels of X must be fewer than a block or fill blocks")
     result = restate(op, onnx_rule(op, NEWEST), op.inputs[:3])[0]
     require_sum(op, "Sum", result)
     outputs = result.shape[1] if isinstance(result, Tensor) and result.shape.rank == 4 else UNKNOWN_SIZE

@@ -15,7 +15,7 @@ from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_SIZE, Dim, Unknown, con
 from absint.lattices.terms.interval import Interval
 from absint.lattices.value import MapOf, Tensor
 from absint.transfer.conditions import has_rank, required_text
-from absint.transfer.op import Op
+from absint.transfer.op import Op, of_dims
 from absint.transfer.rule import ML, rule
 
 POST_TRANSFORMS: Final = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
@@ -105,9 +105,7 @@ def require_read_features(op: Op) -> None:
         if node in roots and yes_leaves[node] and no_leaves[node] and yes[node] == no[node]:
             continue  # a tree of one leaf
         read.add(node)
-        waiting += [
-            child for child, is_leaf in ((yes[node], yes_leaves[node]), (no[node], no_leaves[node])) if not is_leaf
-        ]
+        waiting += [yes[node]] * (not yes_leaves[node]) + [no[node]] * (not no_leaves[node])
     if read:
         _require_feature(op, max(features[node] for node in read))
 
@@ -192,10 +190,8 @@ def svm_classifier(op: Op) -> Sequence[Tensor]:
         elif not chances:
             scores = max(pairs, 2)
     rows = rows_of(op, _features(op, vectors, labels, pairs if vectors > 0 else 1, fits))
-    return (
-        Tensor(DType.STRING if is_text else DType.INT64, shape_of((rows,))),
-        Tensor(DType.FLOAT, shape_of((rows, const(scores) if scores else UNKNOWN_SIZE))),
-    )
+    table = of_dims(DType.FLOAT, rows, scores if scores else UNKNOWN_SIZE)
+    return of_dims(DType.STRING if is_text else DType.INT64, rows), table
 
 
 @rule("SVMRegressor", "X -> Y", domain=ML, complete=True)

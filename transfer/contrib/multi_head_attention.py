@@ -11,7 +11,7 @@ from typing import NamedTuple
 from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import FALSE, Relation, conjunction, disjunction, divisible, eq, ge, le, lt
 from absint.lattices.shape import TOP_SHAPE
-from absint.lattices.terms.expr import UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr, const
+from absint.lattices.terms.expr import UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr
 from absint.lattices.terms.normal import maximum
 from absint.lattices.value import Tensor
 from absint.transfer import conditions
@@ -130,19 +130,14 @@ def _multi_head(
             op.require_equal(room, past, "cache_indirection must have the length of the buffer")
             op.may_fail("cache_indirection must name beams")
     op.require_dims("bias", 2 * found.query_size + found.value_size)
-    conditions.require_form(
-        op, mask, f"{mask} must fit the keys", *masks, (batch, seen), *[(batch, length, seen)] * bool(masks)
-    )
+    forms = [*masks, (batch, seen), *[(batch, length, seen)] * bool(masks)]
+    conditions.require_form(op, mask, f"{mask} must fit the keys", *forms)
     conditions.require_scores(op, batch, heads, length, seen)
     if op.wants(3):
         op.may_fail("the model must declare the type of qk")
-    lead = (batch, const(heads))
-    return (
-        of_dims(dtype, batch, length, found.value_size),
-        of_dims(dtype, *lead, stored, head),
-        of_dims(dtype, *lead, stored, found.value_size // heads),
-        of_dims(DType.UNDEFINED, *lead, length, as_size(seen)),
-    )
+    output, scores = (batch, length, found.value_size), (batch, heads, length, as_size(seen))
+    present = [of_dims(dtype, batch, heads, stored, size) for size in (head, found.value_size // heads)]
+    return of_dims(dtype, *output), *present, of_dims(DType.UNDEFINED, *scores)
 
 
 def _split(op: Op, found: Projected) -> Iterator[tuple[str, Dim, Dim]]:
@@ -219,11 +214,8 @@ def group_query_attention(op: Op) -> Sequence[Tensor]:
     _require_group_form(op)
     _require_group_inputs(op, batch, length, total, present, heads, head)
     kinds = [op.dtype(name) if op.has(name) else dtype for name in ("past_key", "past_value")]
-    return (
-        of_dims(dtype, batch, length, head * heads),
-        *(of_dims(kind, batch, groups, present, stored) for kind in kinds),
-        of_dims(dtype, batch, heads, length, total),
-    )
+    caches = (of_dims(kind, batch, groups, present, stored) for kind in kinds)
+    return of_dims(dtype, batch, length, head * heads), *caches, of_dims(dtype, batch, heads, length, total)
 
 
 def _stored_size(op: Op, head: Dim, groups: int) -> Dim:

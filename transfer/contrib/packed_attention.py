@@ -131,17 +131,10 @@ def packed_sparse_attention_indexer(op: Op) -> Sequence[Tensor]:
     op.may_fail("the inputs must fit together")
     batch = op.sizes("past_key_state", 3)[0]
     gate = kept(op, "past_gate_buffer", 3)
-    return (
-        of_dims(DType.INT32, tokens, capacity),
-        of_dims(DType.INT32, tokens),
-        kept(op, "past_key_state", 3),
-        kept(op, "past_kv_buffer", 3),
-        gate,
-        kept(op, "past_state_lengths", 2),
-        of_dims(op.common_dtype("query", "past_key_state"), batch, op.integer("state_update_capacity", 0), size),
-        of_dims(DType.INT32, tokens),
-        of_dims(DType.INT32, batch),
-    )
+    states = kept(op, "past_key_state", 3), kept(op, "past_kv_buffer", 3), gate, kept(op, "past_state_lengths", 2)
+    room, counts = op.integer("state_update_capacity", 0), of_dims(DType.INT32, tokens)
+    update = of_dims(op.common_dtype("query", "past_key_state"), batch, room, size)
+    return of_dims(DType.INT32, tokens, capacity), counts, *states, update, counts, of_dims(DType.INT32, batch)
 
 
 @device("""DecoderAttention: query[S, B, D] key[L, B, D] q_weight[D, D] kv_weight[D, 2 * D] bias[3 * D]

@@ -209,9 +209,8 @@ def weight_product(op: Op) -> Tensor:
     return packed_product(op, columns * (2 if "Fp4" in op.name else 1), rows)
 
 
-matmul_fp4 = device("MatMulBlockQuantizedFp4Weight", "A B weight_scale weight_scale_2 input_scale bias -> Y")(
-    weight_product
-)
+_FP4 = "A B weight_scale weight_scale_2 input_scale bias -> Y"
+matmul_fp4 = device("MatMulBlockQuantizedFp4Weight", _FP4)(weight_product)
 matmul_fp8 = device("MatMulBlockQuantizedFp8Weight", "A B b_scale a_scale bias -> Y")(weight_product)
 
 

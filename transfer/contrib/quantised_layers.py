@@ -219,9 +219,8 @@ def q_linear_softmax(op: Op) -> Value:
             shape = op.tensor(name).shape
             op.may_fail(f"{name} must not be empty", unless=FALSE if shape.is_top else ge(shape.size, 1))
     op.may_fail("X_scale must be positive", unless=only_number(op, "X_scale") > 0)
-    return restate(op, normalisation.softmax, op.inputs[:1], version=version, attributes={"axis": -1, **op.attributes})[
-        0
-    ]
+    attributes = {"axis": -1, **op.attributes}
+    return restate(op, normalisation.softmax, op.inputs[:1], version=version, attributes=attributes)[0]
 
 
 @kernel("""QEmbedLayerNormalization: input_ids segment_ids word_embedding_quant position_embedding_quant

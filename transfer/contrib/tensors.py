@@ -58,9 +58,8 @@ def unfold_tensor(op: Op) -> Tensor:
     """All windows along an axis: (..., floor((n - size) / step) + 1, ..., size)."""
     x, size, step = op.tensor("input"), op.integer("size"), op.integer("step", 1)
     if size is None or size < 0 or step < 1:
-        op.reject(
-            f"size must not be negative, and step must be positive, found {'none' if size is None else size} and {step}"
-        )
+        both = f"{'none' if size is None else size} and {step}"
+        op.reject(f"size must not be negative, and step must be positive, found {both}")
     op.may_fail("the window must not be empty", unless=size != 0)
     if x.dtype not in (DType.FLOAT, DType.DOUBLE, DType.INT32, DType.INT64):
         runs = UNKNOWN_RELATION if x.dtype is DType.UNDEFINED else FALSE
@@ -161,9 +160,8 @@ def dropout_with_bits(op: Op) -> Sequence[Tensor]:
 
 
 bitmask_dropout = device("BitmaskDropout", "data ratio training_mode -> output mask")(dropout_with_bits)
-bitmask_bias_dropout = device("BitmaskBiasDropout", "data bias residual ratio training_mode -> output mask")(
-    dropout_with_bits
-)
+_BIASED = "data bias residual ratio training_mode -> output mask"
+bitmask_bias_dropout = device("BitmaskBiasDropout", _BIASED)(dropout_with_bits)
 
 
 @device("Snpe", "inputs* -> outputs*")

@@ -129,9 +129,8 @@ def is_row_number(shift: Shift, column: int, width: int, inner: Expr = ONE_EXPR)
     if shift is None or len(shift) not in (1, width):
         return False
     growths = shift * width if len(shift) == 1 else shift
-    return is_inside(growths[column : column + 1], inner) and all(
-        growth.step is ZERO_EXPR for at, growth in enumerate(growths) if at != column
-    )
+    others = [growth.step for at, growth in enumerate(growths) if at != column]
+    return is_inside(growths[column : column + 1], inner) and all(step is ZERO_EXPR for step in others)
 
 
 def scattered_nd(seen: Seen) -> Iterator[Along]:
@@ -146,12 +145,8 @@ def scattered_nd(seen: Seen) -> Iterator[Along]:
     for at in range(width):
         for claim in seen.along(0, at):
             for place in seen.along(1):
-                if (
-                    claim.outer is ONE_EXPR
-                    and place.axis < index.rank - 1
-                    and not place.is_place
-                    and is_row_number(place.shift, at, width, claim.inner)
-                ):
+                numbered = is_row_number(place.shift, at, width, claim.inner) and not place.is_place
+                if claim.outer is ONE_EXPR and place.axis < index.rank - 1 and numbered:
                     for update in seen.along(2, place.axis):
                         if update[1:3] == place[1:3]:
                             is_free = claim.is_free and update.is_free

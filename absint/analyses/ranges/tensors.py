@@ -116,9 +116,7 @@ def cast(at: At) -> Span:
         return Span(1, 1) if (x.lo > 0 or x.hi < 0) and not x.nan else Span(0, 0) if x == Span(0, 0) else TRUTHS
     if at.is_float:
         return at.form.rounded(x) if source in FLOATS or source in INTEGER_RANGES or source is DType.BOOL else ANY
-    if at.dtype not in INTEGER_RANGES or (
-        source not in FLOATS and source not in INTEGER_RANGES and source != DType.BOOL
-    ):
+    if at.dtype not in INTEGER_RANGES or source not in (*FLOATS, *INTEGER_RANGES, DType.BOOL):
         return at.any
     if not x.is_finite:
         at.note("overflow", x, at.any)
@@ -155,9 +153,7 @@ def dequantized(at: At) -> Span:
 def selected(at: At) -> Span:
     """NonMaxSuppression: numbers of a batch, a class and a box."""
     boxes, scores = at.shape(0), at.shape(1)
-    sizes = [
-        inf if s.rank is None else upper(s, [axis]) for s in (boxes, scores) for axis in range(min(s.rank or 0, 3))
-    ]
+    sizes = [upper(s, [axis]) for s in (boxes, scores) for axis in range(min(s.rank or 0, 3))]
     return Span(0, max([1, *sizes]) - 1) if boxes.rank and scores.rank else at.any
 
 
@@ -376,7 +372,6 @@ ML: Final[Mapping[str, Rule]] = {
     }.items()
 }  # fmt: skip
 
-SCORES: Final[Mapping[str, Rule]] = {
-    "ai.onnx.ml::TreeEnsembleClassifier": classified_by_trees, "ai.onnx.ml::LinearClassifier": classified,
-}  # fmt: skip
+_CLASSIFIERS: Final = {"TreeEnsembleClassifier": classified_by_trees, "LinearClassifier": classified}
+SCORES: Final[Mapping[str, Rule]] = {f"ai.onnx.ml::{name}": rule for name, rule in _CLASSIFIERS.items()}
 """Of the second output."""
