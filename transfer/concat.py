@@ -162,10 +162,9 @@ def _joined_fill(op: Op, inputs: Sequence[Tensor], axis: int | None) -> Contents
     if len(inputs) == 1 or any(all(is_positive(op, d) for d in x.shape) for x in inputs if not x.shape.is_top):
         return first
     shapes = [x.shape for x in inputs]
-    if axis is None:
-        return None
-    pairs = [enumerate(zip(shapes[0], s, strict=True)) for s in shapes[1:]]
-    return first if all(op.is_equal(a, b) is YES for each in pairs for i, (a, b) in each if i != axis) else None
+    pairs = [enumerate(zip(shapes[0], s, strict=True)) for s in shapes[1:] if axis is not None]
+    agree = axis is not None and all(op.is_equal(a, b) is YES for each in pairs for i, (a, b) in each if i != axis)
+    return first if agree else None
 
 
 def _joined(inputs: Sequence[Tensor], axis: int, shape: Shape) -> Contents | None:
