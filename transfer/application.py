@@ -117,26 +117,15 @@ NEWEST: Final = 1 << 30
 """The version of an operator that has all attributes."""
 
 
+Attributes = Mapping[str, AttributeValue]
+
+
 def restate(
-    op: Op,
-    rule: Rule,
-    inputs: Sequence[Value | None],
-    *,
-    version: int = NEWEST,
-    attributes: Mapping[str, AttributeValue] | None = None,
+    op: Op, rule: Rule, inputs: Sequence[Value | None], *, version: int = NEWEST, attributes: Attributes | None = None
 ) -> list[Value]:
     """The outputs of another rule for these inputs; its statements go to `op`."""
-    inner = Op(
-        rule,
-        inputs,
-        op.attributes if attributes is None else attributes,
-        version=version,
-        outputs=op.outputs,
-        facts=op.facts,
-        policy=op.policy,
-        premises=op.premises,
-        semantics=op.semantics,
-    )
+    given = op.attributes if attributes is None else attributes
+    inner = Op(rule, inputs, given, version, op.outputs, op.facts, "", op.policy, op.premises, semantics=op.semantics)
     inner.statements, inner.possible_failures, inner.notes = op.statements, op.possible_failures, op.notes
     inner.is_inferred = op.is_inferred
     result = rule.function(inner)

@@ -22,9 +22,6 @@ from absint.transfer.elements.folding import elements_of, fill_of
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
 
-# Indices into the axes of a tensor
-
-
 _MAX_CASES: Final = 4
 """An element at a symbolic index is a choice of at most this many, else their join."""
 
@@ -157,9 +154,6 @@ def positions_of(indices: Block[Element], extents: Sequence[int]) -> list[tuple[
             position.append(index % extent)
         result.append(tuple(position))
     return result
-
-
-# Operators
 
 
 @rule("Gather", "data indices -> Y", complete=True, elements=True, starred=True)

@@ -12,7 +12,6 @@ from typing import Final
 
 from absint.lattices.logic.piecewise import entails, restrict
 from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation, conjunction, divisible, eq, ge, implies, ne
-from absint.lattices.ramp import NO_RAMPS, realigned
 from absint.lattices.records import NamedTuple
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.atoms import SymbolKind
@@ -20,7 +19,7 @@ from absint.lattices.terms.expr import MINUS_ONE, UNKNOWN_SIZE, Dim, Expr, const
 from absint.lattices.terms.normal import exact_quotient, floordiv, maximum
 from absint.lattices.value import Tensor
 from absint.transfer.conditions import is_empty, vector
-from absint.transfer.elements.folding import fill_of, reshaped
+from absint.transfer.elements.folding import fill_of, laid_out
 from absint.transfer.elements.logic import choose, is_natural, is_positive, nonzero_parts, vanishes_with
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
@@ -72,7 +71,7 @@ def reshape(op: Op) -> Tensor:
 def _reshape(op: Op, target: Sequence[Dim]) -> Tensor:
     x = op.tensor("data")
     result = shape_of(reshaped_dims(op, x.shape, target, keep_zero=op.flag("allowzero")))
-    return reshaped(x, result, realigned(x.ramps, x.shape, result) if x.ramps else NO_RAMPS)
+    return laid_out(x, result)
 
 
 def reshaped_dims(op: Op, source: Shape, target: Sequence[Dim], *, keep_zero: bool) -> tuple[Dim, ...]:
@@ -321,7 +320,6 @@ def _by_count(op: Op, count: Dim, elements: Sequence[Element]) -> tuple[Dim, ...
         else:
             for i in unknown:
                 dims[i] = op.fresh(f"axis{i}")
-            op.define(
-                eq(product(d for d in dims if d is not None), count), "the target has as many elements as the input"
-            )
+            whole = eq(product(d for d in dims if d is not None), count)
+            op.define(whole, "the target has as many elements as the input")
     return tuple(UNKNOWN_SIZE if d is None else d for d in dims)

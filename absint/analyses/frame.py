@@ -40,6 +40,9 @@ MAX_DEPTH: Final = 32
 Arguments = Mapping[int, Row]
 """The rows that each analysis gives to a body, or gets back from it, by its number."""
 
+Run = Callable[[Body, Arguments], Arguments]
+Members = Sequence[Member[Any]]
+
 
 class Summary(NamedTuple):
     """The results of a body for these arguments, or any below them."""
@@ -59,13 +62,7 @@ class Summaries:
         self._runs: dict[Body, int] = {}
         self._depth = 0
 
-    def of(
-        self,
-        analyses: Sequence[Member[Any]],
-        body: Body,
-        arguments: Arguments,
-        run: Callable[[Body, Arguments], Arguments],
-    ) -> Arguments | None:
+    def of(self, analyses: Members, body: Body, arguments: Arguments, run: Run) -> Arguments | None:
         """The results of a call; None if calls are too deep. `run` gives those of a body for arguments."""
         exact = self._exact.setdefault(body, [])
         for summary in exact:
@@ -92,7 +89,7 @@ class Summaries:
         return results
 
 
-def _above(analyses: Sequence[Member[Any]], old: Arguments, new: Arguments, runs: int) -> Arguments:
+def _above(analyses: Members, old: Arguments, new: Arguments, runs: int) -> Arguments:
     """Arguments above both, in a chain that ends."""
     if runs > MAX_RUNS:
         return {number: analyses[number].unknown(len(row)) for number, row in new.items()}
@@ -147,7 +144,7 @@ class Frame:
         self,
         program: Program,
         shapes: Round,
-        members: Sequence[Member[Any]],
+        members: Members,
         live: Sequence[int] = (0,),
         finished: Finished | None = None,
         *,
@@ -319,12 +316,7 @@ class Frame:
 
 
 def framed(
-    analysed: Analysed,
-    members: Sequence[Member[Any]],
-    live: int = 0,
-    finished: Finished | None = None,
-    *,
-    is_alone: bool = False,
+    analysed: Analysed, members: Members, live: int = 0, finished: Finished | None = None, *, is_alone: bool = False
 ) -> Frame:
     """The frame of the program of a result, over which one of the analyses runs."""
     shapes, outputs = shapes_of(analysed), outputs_of(analysed.lowered)

@@ -20,18 +20,6 @@ from absint.transfer.rule import MICROSOFT, device, kernel, shaped
 
 _ORDER = "the device must support the order of elements"
 
-ORDERED = shaped(
-    """
-    # The shape of X, as int8.
-    QOrderedGelu QOrderedLayerNormalization: X[...] rest* -> Y:int8[...]
-    ! the device must support the order of elements
-    # The shape of the input (batch, length, hidden), as int8.
-    QOrderedLongformerAttention: input[B, L, H] rest* -> output:int8[B, L, H]
-    ! the device must support the order of elements
-    """,
-    domain=MICROSOFT,
-)
-
 
 @device("QuantizeWithOrder DequantizeWithOrder", "input scale_input -> output")
 def with_order(op: Op) -> Tensor:
@@ -95,6 +83,12 @@ _STATE = "offsets and sizes must fit the state"
 
 MOVES = shaped(
     """
+    # The shape of X, as int8.
+    QOrderedGelu QOrderedLayerNormalization: X[...] rest* -> Y:int8[...]
+    ! the device must support the order of elements
+    # The shape of the input (batch, length, hidden), as int8.
+    QOrderedLongformerAttention: input[B, L, H] rest* -> output:int8[B, L, H]
+    ! the device must support the order of elements
     # A mixture of packed experts keeps the shape of its input.
     MoEPacked: input[...] router_probs gate_experts_weights up_experts_weights down_experts_weights router_weights
         -> output[...]

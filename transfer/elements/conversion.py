@@ -76,7 +76,12 @@ def _cast_integer(op: Op, target: DType, value: Dim) -> Element:
         return compare_integers(rel.ne, value, ZERO_EXPR)
     if target.is_integer:
         return _resize(op, target, value)
-    return _as_float(op, target, value) if target.is_float and isinstance(value, Expr) else OPAQUE
+    if not target.is_float or not isinstance(value, Expr):
+        return OPAQUE
+    if value.const is not None:
+        return _float_of(target, value.const)
+    found = exact(op, target, value, 1)
+    return found if found is not OPAQUE else of_integer(target, value)
 
 
 def _resize(op: Op, target: DType, value: Dim) -> Dim:
@@ -86,13 +91,6 @@ def _resize(op: Op, target: DType, value: Dim) -> Dim:
     if width < 8 or value.bounds.leq(RANGES[target]) or not (width < 32 or value.is_concrete):
         return fit(op, target, value)
     return mod_dim(value - lo, hi - lo + 1) + lo
-
-
-def _as_float(op: Op, target: DType, value: Expr) -> Element:
-    if value.const is not None:
-        return _float_of(target, value.const)
-    found = exact(op, target, value, 1)
-    return found if found is not OPAQUE else of_integer(target, value)
 
 
 @remembered

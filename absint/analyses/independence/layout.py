@@ -284,7 +284,8 @@ def expanded(seen: Seen) -> Iterator[Along]:
             shift = along_last(claim.shift, before, after) if is_kept else None
             yield claim._replace(axis=axis, shift=shift)
     if all(dim is ONE_EXPR or dim is after[missing + at] for at, dim in enumerate(before)):
-        yield from (c for c in _repeated(seen, before, after) if _is_new(c.axis - missing, before))
+        copies = ((c, c.axis - missing) for c in _repeated(seen, before, after))
+        yield from (c for c, at in copies if at < 0 or before[at] is ONE_EXPR)
 
 
 def _is_beside_one(seen: Seen, after: Dim, before: Dim) -> bool:
@@ -300,10 +301,6 @@ def _pair(dim: Dim, operator: str) -> list[Expr]:
     atom = sole_atom(dim) if isinstance(dim, Expr) else None
     found = [one for one in atom.args if isinstance(one, Expr)] if atom is not None and atom.op == operator else []
     return found if len(found) == 2 else []
-
-
-def _is_new(axis: int, before: Shape) -> bool:
-    return axis < 0 or before[axis] is ONE_EXPR
 
 
 def padded(seen: Seen) -> Found:
