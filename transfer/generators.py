@@ -62,13 +62,10 @@ def _float_element(value: object) -> Element:
 
 
 _FORMS: Final[dict[str, tuple[DType, Callable[[object], Element]]]] = {
-    "value_int": (DType.INT64, _integer_element),
-    "value_ints": (DType.INT64, _integer_element),
-    "value_float": (DType.FLOAT, _float_element),
-    "value_floats": (DType.FLOAT, _float_element),
-    "value_string": (DType.STRING, lambda value: OPAQUE),
-    "value_strings": (DType.STRING, lambda value: OPAQUE),
-}
+    "value_int": (DType.INT64, _integer_element), "value_ints": (DType.INT64, _integer_element),
+    "value_float": (DType.FLOAT, _float_element), "value_floats": (DType.FLOAT, _float_element),
+    "value_string": (DType.STRING, lambda value: OPAQUE), "value_strings": (DType.STRING, lambda value: OPAQUE),
+}  # fmt: skip
 _VALUES: Final = frozenset({"value", "sparse_value", *_FORMS})
 
 

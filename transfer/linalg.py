@@ -138,10 +138,8 @@ def _product_of_any_rank(op: Op, a: Shape, b: Shape) -> Shape:
     """The product where a rank is unknown; what is not known of the last axes of both leaves it unknown."""
     left, right = last_dims(a), last_dims(b)
     is_vector = 1 in (a.rank, b.rank)
-    if not left or not right or 0 in (a.rank, b.rank) or (b.rank != 1 and len(right) < 2):
-        op.may_fail("inner dimensions of A and B must agree")
-        return TOP_SHAPE
-    if len(left) < 2 and not is_vector and b.rank != 2:  # A may be a vector, which has no rows
+    is_hidden = not left or not right or 0 in (a.rank, b.rank) or (b.rank != 1 and len(right) < 2)
+    if is_hidden or (len(left) < 2 and not is_vector and b.rank != 2):  # A may be a vector, which has no rows
         op.may_fail("inner dimensions of A and B must agree")
         return TOP_SHAPE
     op.require_equal(left[-1], right[0] if b.rank == 1 else right[-2], "inner dimensions of A and B must agree")

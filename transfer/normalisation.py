@@ -136,8 +136,7 @@ def group_normalization(op: Op) -> Tensor:
 def _grouped(op: Op) -> tuple[Shape, int, Dim, Dim]:
     """The shape of X, the number of groups, that of channels, and that of values of scale and of bias."""
     shape, groups = op.tensor("X").shape, op.positive("num_groups")
-    if shape.is_top or len(shape) < 2:
-        op.may_fail("X must have a batch and channels")
+    op.may_fail("X must have a batch and channels", unless=not shape.is_top and len(shape) >= 2)
     channels = _channels(shape)
     return shape, groups, channels, channels if op.version >= 21 else Dim(groups)
 

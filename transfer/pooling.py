@@ -240,8 +240,7 @@ def grid_sample(op: Op) -> Tensor:
     op.require_rank(grid, rank, "grid")
     op.reject("X must have rank 3 or more", unless=rank >= 3, found=x.shape)
     batch, channels = x.shape[:2] if not x.shape.is_top else (UNKNOWN_SIZE, UNKNOWN_SIZE)
-    if grid.is_top or x.shape.is_top:
-        op.may_fail("X and grid must fit")
+    op.may_fail("X and grid must fit", unless=not (grid.is_top or x.shape.is_top))
     if grid.is_top:
         return Tensor(x.dtype, shape_of((batch, channels, *[UNKNOWN_SIZE] * (rank - 2))))
     op.require_equal(grid[0], batch, "X and grid must have the same batch size")

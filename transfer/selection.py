@@ -77,8 +77,7 @@ def arg_extreme(op: Op) -> Tensor:
         return Tensor(DType.INT64, shape, Contents.scalar(const(0)))
     given = op.integer("axis", 0)
     at = op.place(shape, given)
-    if shape.is_top:
-        op.may_fail("the axis must be in range and not empty")
+    op.may_fail("the axis must be in range and not empty", unless=not shape.is_top)
     if at is None:
         return Tensor(DType.INT64)
     some, reason, rest = ge(shape.known[at], 1), f"axis {at} must not be empty", without(shape, [at])

@@ -91,8 +91,7 @@ def sequence_at(op: Op) -> Value:
     _require_position(op, sequence)
     if sequence is None:
         return TOP
-    if _is_empty(sequence):
-        op.reject("the sequence must not be empty")
+    op.reject("the sequence must not be empty", unless=not _is_empty(sequence))
     each, at = sequence.each, _constant_position(op)
     if sequence.cut is not None and isinstance(sequence.element, Tensor):
         return _part(op, sequence, sequence.cut, sequence.element)
@@ -296,8 +295,7 @@ def concat_from_sequence(op: Op) -> Value:
     if sequence is None or not isinstance(element := sequence.element, Tensor):
         op.may_fail("the elements of the sequence must fit")
         return Tensor(DType.UNDEFINED)
-    if _is_empty(sequence):
-        op.reject("the sequence must not be empty")
+    op.reject("the sequence must not be empty", unless=not _is_empty(sequence))
     op.require(ge(sequence.length, 1), "the sequence must not be empty")
     items = sequence.items if element.contents is None or element.contents.is_fill else sequence.each
     if items is not None:

@@ -133,10 +133,8 @@ def bert_decoder(op: Op) -> Tensor:
     return of_dims(DType.STRING, UNKNOWN_SIZE if op.integer("use_indices", 0) else 1)
 
 
-NEWER = tuple(
-    changed(found, domain=EXTENSIONS)
-    for found in (*MEDIA, bpe_tokenizer, sentencepiece_tokenizer, decode_rows, bert_decoder)
-)
+_MOVED = (*MEDIA, bpe_tokenizer, sentencepiece_tokenizer, decode_rows, bert_decoder)
+NEWER = tuple(changed(found, domain=EXTENSIONS) for found in _MOVED)
 
 
 # Strings and other tensors

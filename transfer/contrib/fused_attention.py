@@ -24,8 +24,7 @@ def attention(op: Op) -> Sequence[Tensor]:
     """Self attention on one projection to queries, keys and values; present is (2, B, H, T, d)."""
     if op.integer("do_rotary", 0) == 1:
         op.reject("onnxruntime's CPU kernel does not rotate queries and keys", by="undocumented")
-    if op.has("past") and op.has("attention_bias"):
-        op.reject("attention_bias must come without a past")
+    op.reject("attention_bias must come without a past", unless=not (op.has("past") and op.has("attention_bias")))
     return _self_attention(op, "weights", op.dtype("input"))
 
 

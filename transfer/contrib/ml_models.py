@@ -140,10 +140,8 @@ def _last_feature(op: Op, leaves: str, results: int) -> int | None:
     if any(size not in (0, count) for size in optional) or not _MODES.issuperset(modes):
         return None
     keys: list[Key] = list(zip(trees, ids, strict=True))
-    children = {
-        key: () if mode == "LEAF" else ((key[0], left), (key[0], right))
-        for key, mode, left, right in zip(keys, modes, yes, no, strict=True)
-    }
+    rows = zip(keys, modes, yes, no, strict=True)
+    children = {key: () if mode == "LEAF" else ((key[0], a), (key[0], b)) for key, mode, a, b in rows}
     if len(children) != count or not _are_trees(children):
         return None
     if not _have_results(op, leaves, results, {key for key, below in children.items() if not below}):

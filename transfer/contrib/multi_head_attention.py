@@ -152,17 +152,14 @@ def _projected(op: Op, heads: int) -> Projected:
     """The sizes, whatever layout the inputs have, which must agree."""
     query = op.tensor("query").shape
     op.reject("query must have rank 3 or 5", unless=query.rank in (None, 3, 5), found=query)
-    if op.has("value") and not op.has("key"):
-        op.reject("value needs key, which is missing")
+    op.reject("value needs key, which is missing", unless=op.has("key") or not op.has("value"))
     if query.rank == 5:
-        if op.has("key"):
-            op.reject("a packed query must come without key and value")
+        op.reject("a packed query must come without key and value", unless=not op.has("key"))
         batch, length, _, _, head = query
         op.require_dims("query", batch, length, heads, 3, head)
         op.reject(_PACKED, by="undocumented")
         return Projected(batch, length, length, head * heads, head * heads)
-    if query.is_top:
-        op.may_fail("query must have rank 3 or 5")
+    op.may_fail("query must have rank 3 or 5", unless=not query.is_top)
     batch, length, size = (UNKNOWN_SIZE,) * 3 if query.is_top else query.dims
     if not op.has("key"):
         return Projected(batch, length, length, size // 3, size // 3)
@@ -171,8 +168,7 @@ def _projected(op: Op, heads: int) -> Projected:
         length_of_keys = op.sizes("key", 5)[1]
         op.require_dims("key", batch, length_of_keys, heads, 2, head)
         op.reject(_PACKED, by="undocumented")
-        if op.has("bias"):
-            op.reject("packed keys must come without bias")
+        op.reject("packed keys must come without bias", unless=not op.has("bias"))
         return Projected(batch, length, length_of_keys, size, size)
     value = op.tensor("value").shape
     if key.is_top or value.is_top:
@@ -320,8 +316,7 @@ def _cache_lengths(op: Op, new: Dim, length: Dim) -> tuple[Dim, Dim, Dim]:
     total = conditions.scalar_size(op, "total_sequence_length")
     op.require(ge(total, 1), "total_sequence_length must be positive")
     if not conditions.require_together(op, "past_key", "past_value"):
-        if _windowed(op):
-            op.reject("a sliding window needs a past, which is missing")
+        op.reject("a sliding window needs a past, which is missing", unless=not _windowed(op))
         op.require_equal(new, length, "each query must have a key where there is no past")
         op.require_equal(total, new, "total_sequence_length must count the keys where there is no past")
         known = conditions.first_known(new, length, total)

@@ -287,8 +287,7 @@ def _routed(op: Op) -> tuple[Tensor, Dim, Dim]:
     """The output, the size of a token, and the number of experts."""
     x = op.tensor("input")
     op.reject("input must have rank 2 or 3", unless=x.shape.rank in (None, 2, 3), found=x.shape)
-    if x.shape.is_top:
-        op.may_fail("input must have rank 2 or 3")
+    op.may_fail("input must have rank 2 or 3", unless=not x.shape.is_top)
     tokens, hidden = (UNKNOWN_SIZE,) * 2 if x.shape.is_top else (product(x.shape[:-1]), x.shape[-1])
     rows, experts = op.sizes("router_probs", 2)
     op.require_equal(rows, tokens, "the router must have a row for each token")

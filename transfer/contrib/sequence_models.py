@@ -26,8 +26,7 @@ def _windowed(op: Op) -> tuple[Dim, ...]:
     """The leading axis of a state that covers the last tokens."""
     window = op.integer("state_window", 0)
     op.reject("state_window must not be negative", unless=window >= 0, found=window)
-    if window:
-        op.reject("onnxruntime's CPU kernel has no window of states", by="undocumented")
+    op.reject("onnxruntime's CPU kernel has no window of states", unless=not window, by="undocumented")
     return (const(window),) if window else ()
 
 
@@ -76,8 +75,7 @@ def gated_delta_net(op: Op) -> Sequence[Tensor]:
     """Gated delta rule on tokens (..., H, d): (..., H, v), states (B, H, v, d), and their updates."""
     query, packed = op.tensor("query").shape, not op.has("key")
     op.reject("key and value must be given together", unless=op.has("key") == op.has("value"))
-    if packed and not op.has("initial_state"):
-        op.reject("a packed query needs initial_state, which is missing")
+    op.reject("a packed query needs initial_state, which is missing", unless=op.has("initial_state") or not packed)
     batch, heads, value, key = op.sizes("initial_state", 4)
     if query.rank is not None and query.rank not in ((2, 3) if packed else (3, 4)):
         op.reject(f"query must have the axes (tokens, ...) or (batch, length, ...), found shape {query}")
@@ -112,8 +110,7 @@ def gated_delta_net(op: Op) -> Sequence[Tensor]:
 def _rows_of_tokens(op: Op, lead: Sequence[Dim], rows: Dim) -> Dim:
     """The number of rows: the first of two axes, or as many as the offsets or the states say."""
     if len(lead) == 2:
-        if op.has("cu_seqlens"):
-            op.reject("cu_seqlens needs one axis of tokens")
+        op.reject("cu_seqlens needs one axis of tokens", unless=not op.has("cu_seqlens"))
         return conditions.first_known(lead[0], rows)
     if op.has("cu_seqlens"):
         return conditions.first_known(conditions.require_offsets(op, "cu_seqlens", lead[0]), rows)
@@ -262,21 +259,14 @@ def attn_lstm(op: Op) -> Sequence[Tensor]:
     steps, batch, width = op.sizes("X", 3)
     (_, depth, attention), memory = op.sizes("MW", 3), op.sizes("M", 3)[1]
     context = op.sizes("AW", 3)[2] if op.has("AW") else depth
-    for name, dims in {
-        "W": (directions, 4 * size, width + context),
-        "R": (directions, 4 * size, size),
-        "B": (directions, 8 * size),
-        "P": (directions, 3 * size),
-        "sequence_lens": (batch,),
-        "initial_h": (directions, batch, size),
-        "initial_c": (directions, batch, size),
-        "QW": (directions, size, attention),
-        "MW": (directions, depth, attention),
-        "V": (directions, attention),
-        "M": (batch, memory, depth),
-        "memory_seq_lens": (batch,),
-        "AW": (directions, depth + size, context),
-    }.items():
+    wanted: dict[str, tuple[Dim | int, ...]] = {
+        "W": (directions, 4 * size, width + context), "R": (directions, 4 * size, size), "B": (directions, 8 * size),
+        "P": (directions, 3 * size), "sequence_lens": (batch,), "initial_h": (directions, batch, size),
+        "initial_c": (directions, batch, size), "QW": (directions, size, attention),
+        "MW": (directions, depth, attention), "V": (directions, attention), "M": (batch, memory, depth),
+        "memory_seq_lens": (batch,), "AW": (directions, depth + size, context),
+    }  # fmt: skip
+    for name, dims in wanted.items():
         op.require_dims(name, *dims)
     for name in filter(op.has, ("sequence_lens", "memory_seq_lens")):
         op.may_fail(f"{name} must be positive and within the sequences")

@@ -43,9 +43,8 @@ def _kept_whole(seen: Seen, claim: Along, before: Shape, after: Shape) -> Iterat
     for axis, dim in enumerate(after):
         if isinstance(dim, Expr) and dim is before[claim.axis]:
             sides = [[shape.dims[:at], shape.dims[at + 1 :]] for shape, at in ((before, claim.axis), (after, axis))]
-            is_like = all(
-                product(one) is product(two) and isinstance(product(one), Expr) for one, two in zip(*sides, strict=True)
-            )
+            counts = [(product(one), product(two)) for one, two in zip(*sides, strict=True)]
+            is_like = all(one is two and isinstance(one, Expr) for one, two in counts)
             if is_like and seen.is_kept([*sides[1][0], *sides[1][1]], claim):
                 yield claim.uniform._replace(axis=axis)
 

@@ -243,9 +243,8 @@ def _batched(text: str) -> Rule:
             if places[0] is None or len(seen.inputs) > len(places):
                 return {}
             for at, axis in enumerate(outputs[: len(seen.outputs)]):
-                if axis == ".":
-                    continue
-                found.setdefault(at, []).extend(seen.led(int(axis), places[: len(seen.inputs)]))
+                if axis != ".":
+                    found.setdefault(at, []).extend(seen.led(int(axis), places[: len(seen.inputs)]))
         return found
 
     return rule
