@@ -13,7 +13,7 @@ The machinery:
     forms        an operator in one line, `X[N, M] w[M]? -> Y[N]`: inputs and outputs, and how dims move
     rule         Rule, @rule, @overlay; `shaped`: rules that are forms alone; Table: (domain, operator, version) -> rule
     semantics    the runs that an analysis is about: those of ONNX's documents, of onnxruntime, or of either
-    application  apply: run a rule on an Op and check what it returns
+    application  apply: run a rule on an Op and check what it returns; restate: for the inputs of another operator
     traits       which operators draw random numbers, keep their elements in order, or read a shape alone
     families     which family has the rules of an operator, and the shipped table
 
@@ -21,22 +21,19 @@ Shared by several families:
 
     elements/    arithmetic on known elements: sizes computed in the graph
     conditions   what inputs must be and how they must agree, also beyond the documents, in the same words
-    indexing     valid ranges of indices, and the elements they pick
     window       sliding windows, of convolutions and pools
-    resize_modes forms of Resize that onnxruntime executes
     heads        inputs of attention by heads, also where onnxruntime runs the function that defines it
 
 The families:
 
     element by element     elementwise (with quantisation) broadcasting
     products               linalg (with Einsum) attention
-    windows and images     convolution pooling padding resize sampling
-    statistics             reduction normalisation losses (with training)
+    windows and images     convolution pooling (with sampling) padding resize
+    statistics             reduction (with losses and training) normalisation
     shapes and layout      shape_ops reshape layout concat (with Split)
-    reading and writing    slicing gather (with scatter) selection
+    reading and writing    slicing gather (with scatter) selection (with strings, boxes, images)
     new tensors            generators
     sequences, optionals   sequences
-    layers in time         recurrent (with LinearAttention) signal
-    strings, boxes, images data_dependent
+    layers in time         recurrent (with LinearAttention and Fourier transforms)
     other domains          contrib/
 """

@@ -11,43 +11,28 @@ from absint.lattices.shape import Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, const
 from absint.lattices.terms.normal import floordiv
 from absint.lattices.value import Tensor
+from absint.transfer import heads as by_heads
 from absint.transfer.conditions import filled, require_from_zero
-from absint.transfer.heads import (
-    PACKED,
-    UNKNOWN_HEADS,
-    Heads,
-    Need,
-    agreement,
-    batches,
-    equal_dims,
-    has_ranks,
-    heads_of,
-    may_run_as_function,
-    require_all,
-    require_of_function,
-)
+from absint.transfer.heads import PACKED, UNKNOWN_HEADS, Heads, Need, agreement, batches, equal_dims, heads_of
 from absint.transfer.op import Op
 from absint.transfer.rule import PREVIEW, overlay, rule
-from absint.transfer.semantics import ONNX
 
 
 @overlay
 def attention_of_a_function(op: Op) -> tuple[Tensor, ...] | None:
     """The function that defines it runs where there is no kernel: it reshapes and broadcasts, so little is required."""
-    if not may_run_as_function(op):
+    if not by_heads.may_run_as_function(op):
         return None
     _require_form(op, as_function=True)
-    if not has_ranks(op):
-        op.may_fail(
-            "Q, K and V must have rank 4, or rank 3 and a number of heads, and others the ranks that go with it"
-        )
-        return tuple(
-            Tensor(op.common_dtype(*names)) for names in (("Q",), ("K", "past_key"), ("V", "past_value"), ("Q",))
-        )
+    if not by_heads.has_ranks(op):
+        reason = "Q, K and V must have rank 4, or rank 3 and a number of heads, and others the ranks that go with it"
+        op.may_fail(reason)
+        names = (("Q",), ("K", "past_key"), ("V", "past_value"), ("Q",))
+        return tuple(Tensor(op.common_dtype(*each)) for each in names)
     q, k, v = (heads_of(op, *packed, whole=packed[0] == "Q") for packed in PACKED)
     total = _past_length(op) + k.steps
     needs = _needs(op, q, k, v, total, pads=op.version >= 24)
-    require_of_function(op, q)
+    by_heads.require_of_function(op, q)
     whole = [divisible(x.shape[2], op.integer(a, 1)) for n, a in PACKED if (x := op.tensor(n)).shape.rank == 3]
     fit = conjunction(*whole, *(need.relation for need in needs))
     some = filled(size for heads in (q, k, v) for size in heads)
@@ -73,7 +58,7 @@ def attention(op: Op) -> tuple[Tensor, ...]:
     _require_form(op)
     q, k, v = (heads_of(op, *packed) for packed in PACKED)
     total = _past_length(op) + k.steps
-    require_all(op, _needs(op, q, k, v, total))
+    by_heads.require_all(op, _needs(op, q, k, v, total))
     _require_of_kernel(op, q, k, v, total)
     return _attended(op, q, k, v, total, v.size)
 
@@ -87,23 +72,15 @@ def _attended(op: Op, q: Heads, k: Heads, v: Heads, total: Dim, size: Dim) -> tu
         output = shape_of((q.batch, q.steps, q.heads * size))
     else:
         output = shape_of((q.batch, q.heads, q.steps, size))
-    return (
-        Tensor(dtype, output),
-        Tensor(op.common_dtype("K", "past_key"), shape_of((k.batch, k.heads, total, k.size))),
-        Tensor(op.common_dtype("V", "past_value"), shape_of((v.batch, v.heads, total, v.size))),
-        Tensor(dtype, shape_of((q.batch, q.heads, q.steps, total))),
-    )
+    key = Tensor(op.common_dtype("K", "past_key"), shape_of((k.batch, k.heads, total, k.size)))
+    value = Tensor(op.common_dtype("V", "past_value"), shape_of((v.batch, v.heads, total, v.size)))
+    return Tensor(dtype, output), key, value, Tensor(dtype, shape_of((q.batch, q.heads, q.steps, total)))
 
 
 def _needs(op: Op, q: Heads, k: Heads, v: Heads, total: Dim, *, pads: bool = True) -> list[Need]:
     """All that the documents say of the inputs: a mask that is shorter than the keys is padded, if one `pads`."""
-    return [
-        *batches(q, k, v),
-        *agreement(q, k, v),
-        *_past_needs(op, k, v),
-        *_mask_needs(op, q, total, pads=pads),
-        *_nonpad_needs(op, q),
-    ]
+    of_others = (*_past_needs(op, k, v), *_mask_needs(op, q, total, pads=pads), *_nonpad_needs(op, q))
+    return [*batches(q, k, v), *agreement(q, k, v), *of_others]
 
 
 def _require_form(op: Op, as_function: bool = False) -> None:
@@ -112,10 +89,8 @@ def _require_form(op: Op, as_function: bool = False) -> None:
         op.reject(f"{name} must be -1 or more", "ill-formed", unless=op.integer(name, -1) >= -1, found=op.integer(name))
 
     def refuse(reason: str) -> None:
-        if op.version >= 25:
-            op.reject(reason, "ill-formed")
-        if not as_function:
-            op.reject(reason)
+        op.reject(reason, "ill-formed", unless=op.version < 25)
+        op.reject(reason, unless=as_function)
         op.may_fail(reason)
 
     for given, absent in (("past_key", "past_value"), ("past_value", "past_key")):
@@ -129,7 +104,7 @@ def _require_form(op: Op, as_function: bool = False) -> None:
             op.reject("nonpad_kv_seqlen must be left out if present_key and present_value are requested", "ill-formed")
     if op.version >= 25 and op.tensor("Q").shape.rank == 4 and {name for _, name in PACKED} & op.attributes.keys():
         reason = "q_num_heads and kv_num_heads must be left out where Q has rank 4"
-        op.reject(reason) if op.semantics == ONNX else op.may_fail(reason, at_load=True)
+        op.reject(reason) if op.semantics == "onnx" else op.may_fail(reason, at_load=True)
     ranks = {rank for name, _ in PACKED if (rank := op.tensor(name).shape.rank) is not None}
     if len(ranks) > 1 and not as_function:
         op.reject(f"Q, K and V must have one rank, found {', '.join(map(str, sorted(ranks)))}")
@@ -150,13 +125,11 @@ def _require_of_kernel(op: Op, q: Heads, k: Heads, v: Heads, total: Dim) -> None
             is_open = not mask.shape.rank or op.integer("is_causal", 0)
             op.reject("attn_mask must have rank 2 or more", by="undocumented" if is_open else "onnxruntime")
         for size, wanted in zip(reversed(mask.shape.dims), (total, q.steps), strict=False):
-            op.require(
-                eq(size, wanted), "onnxruntime broadcasts attn_mask along batches and heads alone", by="onnxruntime"
-            )
+            reason = "onnxruntime broadcasts attn_mask along batches and heads alone"
+            op.require(eq(size, wanted), reason, by="onnxruntime")
     if op.has("past_key") and not (op.wants(1) and op.wants(2)):
         op.reject("onnxruntime needs present_key and present_value if there is a past", by="onnxruntime")
-    if op.number("scale", 1.0) <= 0:
-        op.reject("onnxruntime needs a positive scale", by="onnxruntime")
+    op.reject("onnxruntime needs a positive scale", unless=op.number("scale", 1.0) > 0, by="onnxruntime")
     if op.wants(3) and not 0 <= op.integer("qk_matmul_output_mode", 0) <= 3:
         op.may_fail("qk_matmul_output_mode must be 0, 1, 2 or 3")
     if op.has("nonpad_kv_seqlen"):
@@ -220,7 +193,7 @@ def flex_attention(op: Op) -> Tensor:
     for name in ("Q", "K", "V"):
         op.require_rank(op.tensor(name).shape, 4, name)
     q, k, v = heads_of(op, "Q"), heads_of(op, "K"), heads_of(op, "V")
-    require_all(op, agreement(q, k, v))
+    by_heads.require_all(op, agreement(q, k, v))
     for relation, reason, _ in batches(q, k, v):
         op.require(relation, reason, by="onnx")
     op.may_fail("there must be keys, and heads for them", unless=ge(k.heads, 1) & ge(k.steps, 1))

@@ -27,7 +27,6 @@ from absint.transfer.elements.folding import elements_of, moved, nothing, ramps_
 from absint.transfer.elements.logic import choose, greatest, is_positive, least
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
-from absint.transfer.semantics import EITHER, ONNX, RUNTIME
 
 
 @rule("Concat", "inputs* -> concat_result", complete=True, elements=True, starred=True)
@@ -47,9 +46,9 @@ def joined(op: Op, inputs: Sequence[Tensor], axis: int) -> Tensor:
     if not shapes:
         return Tensor(dtype, TOP_SHAPE, _joined_fill(op, inputs, None))
     if len({len(s) for s in shapes}) > 1:
-        if op.semantics == ONNX or all(is_positive(op, d) for s in shapes for d in s):
+        if op.semantics == "onnx" or all(is_positive(op, d) for s in shapes for d in s):
             op.reject(f"inputs must have the same rank, found shapes {', '.join(map(str, shapes))}")
-        if op.semantics == RUNTIME and len(shapes) == len(inputs):
+        if op.semantics == "onnxruntime" and len(shapes) == len(inputs):
             return Tensor(dtype, _of_other_ranks(op, shapes, axis))
         op.may_fail("inputs must have the same rank")
         return Tensor(dtype, TOP_SHAPE, _joined_fill(op, inputs, None))
@@ -106,29 +105,29 @@ def _common_dim(op: Op, shapes: Sequence[Shape], axis: int, known: bool) -> Dim:
     first = shapes[0][axis]
     if known and isinstance(first, Expr) and all(s[axis] is first for s in shapes):
         return first
-    distinct = sorted(dict.fromkeys(shapes), key=lambda s: _simplicity(s, axis))
+    # The shape with the simplest dim and emptiness comes last.
+    sizes = {s: -sum(d.size for d in s if isinstance(d, Expr)) for s in shapes}
+    distinct = sorted(sizes, key=lambda s: (s[axis].is_concrete, sizes[s]))
     filled = [s[axis] for s in dict.fromkeys(shapes) if all(is_positive(op, d) for d in s)]
     if all(op.is_equal(s[axis], first) is YES for s in distinct):
         return distinct[-1][axis] if known or filled else UNKNOWN_SIZE
-    many = len(distinct) > _MAX_PAIRED
+    many, reason = len(distinct) > _MAX_PAIRED, f"the inputs must agree on axis {axis}"
     full = [s for s in distinct if all(is_positive(op, d) for d in s)] if many else []
     for i, s in enumerate(distinct):
         for other in distinct[:i] if not many else (full or distinct)[-1:]:  # all agree with one that has elements
             if op.is_equal(s[axis], other[axis]) is not YES:
                 agree = disjunction(eq(s[axis], other[axis]), _is_empty(op, s), _is_empty(op, other))
-                if op.semantics == ONNX:
+                if op.semantics == "onnx":
                     agree = eq(s[axis], other[axis])
                 found = f"{other[axis]} and {s[axis]}" if agree is FALSE else ""
                 if s[axis].is_concrete and other[axis].is_concrete:
-                    op.may_fail(
-                        f"the inputs must agree on axis {axis}, found {other[axis]} and {s[axis]}", at_load=True
-                    )
-                op.require(agree, f"the inputs must agree on axis {axis}", found=found)
+                    op.may_fail(f"{reason}, found {other[axis]} and {s[axis]}", at_load=True)
+                op.require(agree, reason, found=found)
     if many and not full:
         op.may_fail(f"more than {_MAX_PAIRED} inputs must agree on axis {axis}, except empty ones")
     if known and op.policy.equal is not None:
         return op.unified(*(s[axis] for s in shapes))
-    if op.semantics == ONNX:
+    if op.semantics == "onnx":
         return min((s[axis] for s in distinct), key=_length) if known else UNKNOWN_SIZE
     if filled or not known:
         return min(filled, key=_length) if filled else UNKNOWN_SIZE
@@ -142,11 +141,6 @@ def _common_dim(op: Op, shapes: Sequence[Shape], axis: int, known: bool) -> Dim:
     for s in distinct:
         result = choose(op.facts, empty[s], result, s[axis])
     return result
-
-
-def _simplicity(shape: Shape, axis: int) -> tuple[bool, int]:
-    """A key that sorts the shape with the simplest dim and emptiness last."""
-    return shape[axis].is_concrete, -sum(d.size for d in shape if isinstance(d, Expr))
 
 
 def _length(dim: Dim) -> int:
@@ -168,12 +162,8 @@ def _joined_fill(op: Op, inputs: Sequence[Tensor], axis: int | None) -> Contents
     if len(inputs) == 1 or any(all(is_positive(op, d) for d in x.shape) for x in inputs if not x.shape.is_top):
         return first
     shapes = [x.shape for x in inputs]
-    agree = axis is not None and all(
-        op.is_equal(a, b) is YES
-        for s in shapes[1:]
-        for i, (a, b) in enumerate(zip(shapes[0], s, strict=True))
-        if i != axis
-    )
+    pairs = [enumerate(zip(shapes[0], s, strict=True)) for s in shapes[1:] if axis is not None]
+    agree = axis is not None and all(op.is_equal(a, b) is YES for each in pairs for i, (a, b) in each if i != axis)
     return first if agree else None
 
 
@@ -295,8 +285,7 @@ def _rounded_parts(op: Op, total: Dim, count: int) -> list[Dim]:
     """Parts of ceil(total / count), the last one smaller."""
     if op.integer("num_outputs") != count:
         reason = f"num_outputs must be {count}, the number of outputs, found {op.integer('num_outputs')}"
-        if op.semantics != EITHER:
-            op.reject(reason)
+        op.reject(reason, unless=op.semantics == "either")
         op.may_fail(reason)  # some runtimes run it, with parts of other sizes
         return [UNKNOWN_SIZE] * count
     size = ceildiv(total, count)

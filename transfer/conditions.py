@@ -12,15 +12,12 @@ from absint.lattices.terms.expr import UNKNOWN_DIM, UNKNOWN_SIZE, Dim
 from absint.lattices.value import Tensor
 from absint.transfer.forms import same_shape
 from absint.transfer.op import Op, as_size, of_dims
-from absint.transfer.semantics import EITHER, ONNX, RUNTIME, Asker
+from absint.transfer.semantics import Asker
 
 
 def not_empty(op: Op, reason: str, *shapes: Shape) -> None:
     """The node may fail for the reason unless every one of these tensors has elements."""
-    if any(shape.is_top for shape in shapes):
-        op.may_fail(reason, by="onnxruntime")
-    else:
-        positive(op, reason, (size for shape in shapes for size in shape))
+    positive(op, reason, (size for shape in shapes for size in ((UNKNOWN_SIZE,) if shape.is_top else shape)))
 
 
 def positive(op: Op, reason: str, sizes: Iterable[Dim]) -> None:
@@ -37,7 +34,7 @@ def vector(op: Op, name: str) -> None:
 
 
 def require_one_value(
-    op: Op, *names: str, each: Dim | None = None, unless: Relation = FALSE, what: str = "channel", by: Asker = EITHER
+    op: Op, *names: str, each: Dim | None = None, unless: Relation = FALSE, what: str = "channel", by: Asker = "either"
 ) -> None:
     """Require a scalar or a vector of one element for each of these inputs that is given.
 
@@ -92,9 +89,8 @@ def require_one_way(op: Op, name: str, target: Shape, whose: str, *, instead: Re
     if len(shape) > len(target):
         op.require(instead, f"{name} must not have more axes than {whose}", found=shape)
     for axis, (dim, size) in enumerate(zip(reversed(shape.dims), reversed(target.dims), strict=False), start=1):
-        op.require(
-            disjunction(eq(dim, size), eq(dim, 1), instead), f"dim {-axis} of {name} must be 1 or that of {whose}"
-        )
+        fits = disjunction(eq(dim, size), eq(dim, 1), instead)
+        op.require(fits, f"dim {-axis} of {name} must be 1 or that of {whose}")
 
 
 def has_rank(shape: Shape, *ranks: int) -> Relation:
@@ -107,16 +103,16 @@ def runs_as(op: Op, runs: Relation, documented: Relation, reason: str) -> None:
 
     Type inference refuses what it can see that they exclude.
     """
-    op.require(documented if op.semantics == ONNX else runs, reason)
-    if op.semantics == EITHER:
+    op.require(documented if op.semantics == "onnx" else runs, reason)
+    if op.semantics == "either":
         op.may_fail(reason, unless=documented)
-    elif op.semantics == RUNTIME and documented is FALSE and not op.rule.domain:
+    elif op.semantics == "onnxruntime" and documented is FALSE and not op.rule.domain:
         op.may_fail(reason, at_load=True)
 
 
 def documents_exclude(op: Op, reason: str) -> None:
     """onnxruntime runs the node, unless type inference refuses it."""
-    if op.semantics == RUNTIME:
+    if op.semantics == "onnxruntime":
         op.may_fail(reason, at_load=True)
     else:
         op.reject(reason, by="onnx")
@@ -146,12 +142,8 @@ def require_like(op: Op, name: str, other: str) -> None:
 
 def require_form(op: Op, name: str, reason: str, *forms: Sequence[Dim | int]) -> None:
     """Require one of these shapes of the input, if it is given."""
-    if not op.has(name):
-        return
-    shape = op.tensor(name).shape
-    if shape.is_top:
-        op.may_fail(reason)
-    else:
+    if op.has(name):
+        shape = op.tensor(name).shape
         op.require(disjunction(*(same_dims(shape, form) for form in forms)), reason, found=shape)
 
 

@@ -15,7 +15,6 @@ from absint.lattices.value import Tensor
 from absint.transfer.conditions import filled, not_empty, one_value, require_one_value
 from absint.transfer.op import Op, as_size
 from absint.transfer.rule import rule
-from absint.transfer.semantics import ONNX
 from absint.transfer.window import CONVOLUTIONS, Window, kernel_of, pooled, slides, values_of, windows
 
 
@@ -92,10 +91,9 @@ def _require_places(op: Op, name: str, output: Shape, channels: Dim) -> None:
 def _parts(op: Op, x: Shape, w: Shape) -> tuple[Sequence[Dim], Sequence[Dim], Sequence[Dim]] | None:
     """The dims of x and of w, and the kernel; None if their number is unknown."""
     group = op.integer("group", 1)
-    if group == 0:
-        op.reject("group must be positive, found 0")
-    if group < 0:  # it fits no channels; onnxruntime does not check it further
-        op.reject(f"group must be positive, found {group}", by="onnx")
+    op.reject("group must be positive, found 0", unless=group != 0)
+    # A negative one fits no channels; onnxruntime does not check it further.
+    op.reject("group must be positive", unless=group > 0, found=group, by="onnx")
     kernel = kernel_of(op, None if w.is_top else w[2:])
     rank = _rank(op, x, w, kernel)
     if rank is None or kernel is None:
@@ -126,15 +124,13 @@ def _rank(op: Op, x: Shape, w: Shape, kernel: Sequence[Dim] | None) -> int | Non
     if not found:
         return None
     if len(found) > 1:
-        op.reject(
-            f"X and W must have 2 axes more than the window, found shapes {x} and {w}, {len(kernel or ())} kernel sizes"
-        )
+        sizes = f"shapes {x} and {w}, {len(kernel or ())} kernel sizes"
+        op.reject(f"X and W must have 2 axes more than the window, found {sizes}")
     rank = found.pop()
     assert rank is not None
     if rank < 2:
         op.reject(f"X must have rank 3 or more, found {x}")
-    if rank == 2:
-        op.reject("X must have a spatial axis", by="undocumented")
+    op.reject("X must have a spatial axis", unless=rank != 2, by="undocumented")
     return rank
 
 
@@ -158,9 +154,8 @@ def _windows(op: Op, kernel: Sequence[Dim]) -> list[Window]:
 
 
 def _require_channels(op: Op, channels: Dim, inputs: Dim, outputs: Dim, group: int) -> None:
-    op.require_equal(
-        channels, inputs if group == 1 else inputs * group, "channels of X must equal those of W times group"
-    )
+    taken = inputs if group == 1 else inputs * group
+    op.require_equal(channels, taken, "channels of X must equal those of W times group")
     if not op.never_empty(inputs):
         op.may_fail("onnxruntime may hang on a convolution of no channels", unless=ge(inputs, 1), by="onnxruntime")
     if group != 1 or outputs.is_unknown:
@@ -187,8 +182,7 @@ def conv_transpose(op: Op) -> Tensor:
     (batch, channels, *spatial), (inputs, outputs, *_), kernel = parts
     op.require_equal(channels, inputs, "channels of X must equal those of W")
     op.require(divisible(channels, group), "channels must be a multiple of group")
-    outputs = outputs * group
-    outputs = _with_bias(op, outputs)
+    outputs = _with_bias(op, outputs * group)
     return Tensor(dtype, shape_of((batch, outputs, *_transposed(op, spatial, _windows(op, kernel)))))
 
 
@@ -212,7 +206,7 @@ def _transposed(op: Op, spatial: Sequence[Dim], found: Sequence[Window]) -> list
             sizes.append(Dim(stated[axis]))
             continue
         result = _grown(size, window, extra[axis])
-        if window.same and op.semantics == ONNX and not nonneg(window.span + (extra[axis] - window.stride)):
+        if window.same and op.semantics == "onnx" and not nonneg(window.span + (extra[axis] - window.stride)):
             result = UNKNOWN_SIZE  # the documents, and onnx's own inference, differ on a window below the stride
         op.require(ge(result, 1), f"the output of spatial axis {axis} must not be empty")
         sizes.append(result)
@@ -234,7 +228,7 @@ def _require_some(op: Op, size: Dim, axis: int, *, explicit: bool, count: int) -
 def _require_reachable(op: Op, output: int, size: Dim, window: Window, extra: int) -> None:
     """onnxruntime cuts to the output size by pads, and enlarges by less than a stride."""
     full = _spread(size, window, extra)
-    most = full if op.semantics == ONNX else full + (window.stride - 1 - extra)
+    most = full if op.semantics == "onnx" else full + (window.stride - 1 - extra)
     op.require(ge(most, output), "output_shape must be possible for the input and the window", by="undocumented")
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
-from absint.lattices.contents import OPAQUE, Contents, Element
+from absint.lattices.contents import OPAQUE, Element
 from absint.lattices.dtype import DTYPES, DType
 from absint.lattices.logic.relation import FALSE, UNKNOWN_RELATION, Relation, conjunction, eq
 from absint.lattices.ramp import NO_RAMPS
@@ -21,7 +22,6 @@ from absint.transfer.elements.logic import invert
 from absint.transfer.elements.premises import representable
 from absint.transfer.op import Op
 from absint.transfer.rule import Rule, rule, shaped
-from absint.transfer.semantics import ONNX
 from absint.transfer.stated import BadNodeError
 
 
@@ -30,15 +30,12 @@ def _unary(names: str, says: str, fold: Unary | None = None, *, gives: DType | N
 
     def transfer(op: Op) -> Tensor:
         x = op.tensor("X")
-        contents = None if fold is None or x.contents is None else _folded(op, fold, x)
+        combine = None if fold is None or x.contents is None else partial(fold, op, x.dtype)
+        contents = None if combine is None else pointwise([x], x.shape, combine)
         return Tensor(x.dtype if gives is None else gives, x.shape, contents)
 
     transfer.__doc__ = says
     return rule(names, "X -> Y", complete=True, elements=fold is not None, starred=True)(transfer)
-
-
-def _folded(op: Op, fold: Unary, x: Tensor) -> Contents | None:
-    return pointwise([x], x.shape, lambda e: fold(op, x.dtype, e))
 
 
 activation = _unary(
@@ -90,8 +87,8 @@ def dropout(op: Op) -> tuple[Tensor, Tensor]:
     if op.has("ratio"):
         require_single(op, "ratio")
         ratios = op.block("ratio")
-        if ratios is None or not all(_is_probability(e) for e in ratios.elements):
-            op.may_fail("ratio must be in [0, 1)")
+        values = [None] if ratios is None else list(map(ar.constant, ratios.elements))
+        op.may_fail("ratio must be in [0, 1)", unless=all(value is not None and 0 <= value < 1 for value in values))
     for name in ("ratio", "training_mode"):
         if op.has(name) and op.tensor(name).shape.rank:
             op.may_fail(f"{name} must be a scalar, found shape {op.tensor(name).shape}", at_load=True)
@@ -106,11 +103,6 @@ def dropout(op: Op) -> tuple[Tensor, Tensor]:
 
 def _dropped(x: Tensor, mask: DType, unchanged: bool) -> tuple[Tensor, Tensor]:
     return x if unchanged else Tensor(x.dtype, x.shape), Tensor(mask, x.shape)
-
-
-def _is_probability(element: Element) -> bool:
-    value = ar.constant(element)
-    return value is not None and 0 <= value < 1
 
 
 def require_single(op: Op, name: str) -> None:
@@ -143,7 +135,7 @@ def clip(op: Op) -> Tensor:
     x = op.tensor("X")
     for name in filter(op.has, ("min", "max")):
         require_scalar(op, name)
-        if op.semantics == ONNX:
+        if op.semantics == "onnx":
             op.require_rank(op.tensor(name).shape, 0, name)
     x = Tensor(op.common_dtype("X", "min", "max"), x.shape, x.contents)
     if x.dtype is DType.BFLOAT16 and op.version < 16 and (op.has("min") or op.has("max")):
@@ -197,10 +189,8 @@ def bit_cast(op: Op) -> Tensor:
     """numpy.ndarray.view as a type of the same width: the shape is unchanged."""
     source, target = op.dtype("input"), type_attribute(op, "to")
     if source.bits and target.bits and source.bits != target.bits:
-        op.reject(
-            f"both types must have the same width, found {source} of {source.bits} bits and {target} of {target.bits}",
-            "ill-typed",
-        )
+        both = f"{source} of {source.bits} bits and {target} of {target.bits}"
+        op.reject(f"both types must have the same width, found {both}", "ill-typed")
     return Tensor(target, op.tensor("input").shape)
 
 
@@ -256,7 +246,7 @@ def _require_parameters(op: Op, x: Shape, scale_name: str, zero_point_name: str)
     scale, block = op.tensor(scale_name).shape, op.integer("block_size", 0)
     op.reject("block_size must be positive", unless=block >= 0, found=block)
     one = one_value(scale)
-    if op.version < 13 and op.semantics == ONNX:
+    if op.version < 13 and op.semantics == "onnx":
         op.require(one, f"{scale_name} must be one value before opset 13")
     parts = "have one for each block" if block else "be one value, or have one for each slice"
     reason = f"{scale_name} must {parts} of axis"
@@ -271,8 +261,10 @@ def _require_parameters(op: Op, x: Shape, scale_name: str, zero_point_name: str)
         alike = same_dims(zero_point, scale)
         op.require(alike | (one & one_value(zero_point)), _ALIKE)
     dtype = op.dtype("x")
-    if (dtype is DType.INT32 or dtype in _FLOATS_OF_8_BITS) and not _is_zero(op, zero_point_name):
-        op.may_fail(f"onnxruntime needs a zero point of 0 for {dtype}", by="onnxruntime")
+    if dtype is DType.INT32 or dtype in _FLOATS_OF_8_BITS:
+        found = op.tensor(zero_point_name).contents
+        zeros = found is not None and all(element is ZERO_EXPR for element in found.elements)
+        op.may_fail(f"onnxruntime needs a zero point of 0 for {dtype}", unless=zeros, by="onnxruntime")
 
 
 _ALIKE: Final = "scale and zero point must have the same shape"
@@ -289,8 +281,3 @@ def _fits(op: Op, x: Shape, scale: Shape, block: int) -> Relation:
         return same_dims(scale, (x[axis],))
     axis %= len(x)
     return same_dims(scale, (*x[:axis], ceildiv(x[axis], block), *x[axis + 1 :]))
-
-
-def _is_zero(op: Op, name: str) -> bool:
-    found = op.tensor(name).contents
-    return found is not None and all(element is ZERO_EXPR for element in found.elements)

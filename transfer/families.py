@@ -21,8 +21,6 @@ FAMILIES: Final[Mapping[str, str]] = {
             Greater LessOrEqual GreaterOrEqual Max Min Sum Mean Where PRelu
         concat: Concat Split
         convolution: Conv ConvInteger QLinearConv DeformConv ConvTranspose Col2Im
-        data_dependent: NonMaxSuppression StringNormalizer TfIdfVectorizer StringSplit StringConcat RegexFullMatch
-            ImageDecoder
         elementwise: Sigmoid Softplus Softsign Gelu HardSigmoid HardSwish Selu Elu Celu LeakyRelu ThresholdedRelu Mish
             Swish Shrink Erf Exp Log Sin Cos Tan Asin Acos Atan Sinh Cosh Tanh Asinh Acosh Atanh Relu Neg Abs Sign Ceil
             Floor Round Sqrt Reciprocal Not BitwiseNot IsNaN IsInf Identity Dropout Clip Cast CastLike BitCast
@@ -32,22 +30,21 @@ FAMILIES: Final[Mapping[str, str]] = {
             Bernoulli Multinomial EyeLike OneHot HannWindow HammingWindow BlackmanWindow MelWeightMatrix
         layout: Transpose Expand Tile DepthToSpace SpaceToDepth ReverseSequence Trilu CumSum CumProd
         linalg: Einsum MatMul MatMulInteger QLinearMatMul Gemm Det
-        losses: NegativeLogLikelihoodLoss SoftmaxCrossEntropyLoss
         normalisation: Softmax LogSoftmax Hardmax LpNormalization MeanVarianceNormalization LRN InstanceNormalization
             GroupNormalization BatchNormalization LayerNormalization RMSNormalization
         padding: Pad CenterCropPad
-        pooling: MaxPool AveragePool LpPool GlobalAveragePool GlobalMaxPool GlobalLpPool MaxUnpool
-        recurrent: LinearAttention LSTM GRU RNN
+        pooling: MaxPool AveragePool LpPool GlobalAveragePool GlobalMaxPool GlobalLpPool MaxUnpool RoiAlign MaxRoiPool
+            GridSample AffineGrid
+        recurrent: LinearAttention LSTM GRU RNN DFT STFT
         reduction: ReduceSum ReduceProd ReduceMax ReduceMin ReduceMean ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp
-            ReduceSumSquare
+            ReduceSumSquare NegativeLogLikelihoodLoss SoftmaxCrossEntropyLoss
         reshape: Reshape
         resize: Upsample Resize
-        sampling: RoiAlign MaxRoiPool GridSample AffineGrid
-        selection: TopK ArgMax ArgMin NonZero Compress Unique
+        selection: TopK ArgMax ArgMin NonZero Compress Unique NonMaxSuppression StringNormalizer TfIdfVectorizer
+            StringSplit StringConcat RegexFullMatch ImageDecoder
         sequences: SequenceConstruct SequenceEmpty SequenceLength SequenceAt SequenceInsert SequenceErase
             SplitToSequence ConcatFromSequence Optional OptionalHasElement OptionalGetElement
         shape_ops: Shape Size Flatten Squeeze Unsqueeze
-        signal: DFT STFT
         slicing: Slice
         contrib.com_microsoft: SimplifiedLayerNormalization
         contrib.extensions: Affine Scale ParametricSoftplus ScaledTanh MemcpyFromHost MemcpyToHost DynamicSlice
@@ -65,7 +62,7 @@ FAMILIES: Final[Mapping[str, str]] = {
         attention: FlexAttention
     """,
     "ai.onnx.preview.training": """
-        losses: Adagrad Adam Momentum Gradient
+        reduction: Adagrad Adam Momentum Gradient
     """,
     "com.microsoft": """
         contrib.image_layouts: QLinearConv QLinearAveragePool QLinearGlobalAveragePool NhwcMaxPool NhwcConv
@@ -82,8 +79,6 @@ FAMILIES: Final[Mapping[str, str]] = {
             MRotaryEmbedding RelativePositionBias
         contrib.generation: GreedySearch Sampling BeamSearch WhisperBeamSearch NGramRepeatBlock BifurcationDetector
             DynamicTimeWarping NGramHashMapping VarlenNGramHashMapping
-        contrib.hyper_connections: HyperConnectionPreMix HyperConnectionPostMix BranchwiseRMSNorm GatedRMSNorm GatedAdd
-            ScaledSiLU EngramGate
         contrib.multi_head_attention: MultiHeadAttention DecoderMaskedMultiHeadAttention GroupQueryAttention
         contrib.packed_attention: DecoderAttention LongformerAttention GatedRelativePositionBias GemmaRotaryEmbedding
             PackedMultiHeadAttention PagedAttention SparsePagedAttention RemovePadding RestorePadding SparseAttention
@@ -99,6 +94,7 @@ FAMILIES: Final[Mapping[str, str]] = {
             VarlenCausalConvWithState AttnLSTM
         contrib.tensors: ExpandDims GridSample Range UnfoldTensor CropAndResize WordConvEmbedding TorchEmbedding
             ComplexMul ComplexMulConj Rfft Irfft GroupNorm BitmaskDropout BitmaskBiasDropout IsAllFinite Snpe
+            HyperConnectionPreMix HyperConnectionPostMix BranchwiseRMSNorm GatedRMSNorm GatedAdd ScaledSiLU EngramGate
     """,
     "ai.onnx.contrib": """
         contrib.extensions: DecodeImage ImageDecoder EncodeImage DrawBoundingBoxes ImageReader AudioDecoder

@@ -20,12 +20,10 @@ from absint.lattices.value import SparseTensor, Tensor
 from absint.transfer.conditions import documents_exclude, filled, has_rank, is_empty, require_scalar
 from absint.transfer.elements import arithmetic as ar
 from absint.transfer.elements.conversion import cast, type_attribute
-from absint.transfer.elements.premises import fit, in_double, integer, representable
-from absint.transfer.elements.rounded import FORMATS, to_integer
+from absint.transfer.elements.premises import FORMATS, fit, in_double, integer, representable, to_integer
 from absint.transfer.elementwise import require_single
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
-from absint.transfer.semantics import ONNX
 from absint.transfer.stated import BadNodeError
 
 # Constants
@@ -64,13 +62,10 @@ def _float_element(value: object) -> Element:
 
 
 _FORMS: Final[dict[str, tuple[DType, Callable[[object], Element]]]] = {
-    "value_int": (DType.INT64, _integer_element),
-    "value_ints": (DType.INT64, _integer_element),
-    "value_float": (DType.FLOAT, _float_element),
-    "value_floats": (DType.FLOAT, _float_element),
-    "value_string": (DType.STRING, lambda value: OPAQUE),
-    "value_strings": (DType.STRING, lambda value: OPAQUE),
-}
+    "value_int": (DType.INT64, _integer_element), "value_ints": (DType.INT64, _integer_element),
+    "value_float": (DType.FLOAT, _float_element), "value_floats": (DType.FLOAT, _float_element),
+    "value_string": (DType.STRING, lambda value: OPAQUE), "value_strings": (DType.STRING, lambda value: OPAQUE),
+}  # fmt: skip
 _VALUES: Final = frozenset({"value", "sparse_value", *_FORMS})
 
 
@@ -119,7 +114,9 @@ def arange(op: Op) -> Tensor:
     """numpy.arange: max(ceil((limit - start) / delta), 0) numbers."""
     dtype = op.common_dtype("start", "limit", "delta")
     start, limit, delta = (scalar(op, name) for name in ("start", "limit", "delta"))
-    _require_step(op, delta)
+    step = delta.num if isinstance(delta, Real) else integer(delta)
+    if 0 in step.bounds and 0 in step.congruence:
+        op.require(rel.ne(step, 0), "delta must not be 0")
     if dtype.is_integer:
         count = _integer_count(op, dtype, integer(start), integer(limit), integer(delta))
     else:
@@ -147,12 +144,6 @@ def _of_rank_0(op: Op, name: str) -> Element:
     return element
 
 
-def _require_step(op: Op, delta: Element) -> None:
-    step = delta.num if isinstance(delta, Real) else integer(delta)
-    if 0 in step.bounds and 0 in step.congruence:
-        op.require(rel.ne(step, 0), "delta must not be 0")
-
-
 def _integer_count(op: Op, dtype: DType, start: Dim, limit: Dim, delta: Dim) -> Dim:
     distance = limit - start
     exact = fit(op, dtype, distance, limit) is distance and in_double(op, distance) and in_double(op, delta)
@@ -170,7 +161,7 @@ def _float_count(op: Op, dtype: DType, start: Element, limit: Element, delta: El
     run = ar.ceil(op, DType.DOUBLE, ar.div(op, DType.DOUBLE, wide, step))
     if isinstance(count, Real) and count == run:
         return maximum(count.num, 0)
-    if dtype not in FORMATS or op.semantics == ONNX:
+    if dtype not in FORMATS or op.semantics == "onnx":
         return UNKNOWN_SIZE
     size = maximum(to_integer(op, DType.DOUBLE, DType.INT64, run), 0)
     return size if isinstance(size, Expr) else Unknown(size.bounds.meet(NATURAL))
@@ -351,7 +342,7 @@ def _leaves_spectrum(length: _Constant, rate: _Constant, *edges: _Constant) -> b
 
 def _bins(op: Op) -> Dim:
     """The frequencies of a transform of `dft_length`. onnxruntime divides towards 0: one of -1, as of 0."""
-    if op.semantics == ONNX:
+    if op.semantics == "onnx":
         return _count(op, "dft_length") // 2 + 1
     require_single(op, "dft_length")
     length = integer(_of_rank_0(op, "dft_length"))

@@ -121,16 +121,13 @@ def require_of_function(op: Op, q: Heads) -> None:
     sizes: dict[Dim, None] = {}
     for name in filter(op.has, op.rule.inputs):
         cached = name.startswith("past")
-        sizes |= dict.fromkeys(d for at, d in enumerate(_dims(op, name)) if not cached or at != 2)
+        shape = op.tensor(name).shape
+        dims = (UNKNOWN_SIZE,) if shape.is_top else shape.dims
+        sizes |= dict.fromkeys(d for at, d in enumerate(dims) if not cached or at != 2)
     op.require(ge(k.heads, 1), "onnxruntime divides by the heads of K", by="onnxruntime")
     nothing = is_empty(sizes)
     for relation, reason, _ in (*_cache_needs(op, k, v), *_product_needs(op, q, k, v), *_mask_needs(op, q, k)):
         op.require(nothing | relation, reason)
-
-
-def _dims(op: Op, name: str) -> tuple[Dim, ...]:
-    shape = op.tensor(name).shape
-    return (UNKNOWN_SIZE,) if shape.is_top else shape.dims
 
 
 def _reshaped(op: Op, name: str, attribute: str, batch: Dim) -> PackedInput:

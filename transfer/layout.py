@@ -22,7 +22,6 @@ from absint.transfer.elements.folding import fill_of, moved, unmoved
 from absint.transfer.elements.premises import fit, integer
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
-from absint.transfer.semantics import ONNX, RUNTIME
 
 
 @rule("Transpose", "data -> Y", complete=True, elements=True, starred=True)
@@ -151,7 +150,7 @@ def _require_blocks(op: Op, x: Tensor, size: Dim, block: int, reason: str) -> No
 
 
 def _may_run_as_function(op: Op, x: Tensor) -> bool:
-    return op.version >= 28 and op.semantics != ONNX and x.dtype not in _WITH_KERNEL
+    return op.version >= 28 and op.semantics != "onnx" and x.dtype not in _WITH_KERNEL
 
 
 _WITH_KERNEL: Final = frozenset({DType.FLOAT, DType.DOUBLE, DType.UINT8, DType.INT8})
@@ -213,10 +212,8 @@ def _trilu_contents(op: Op, x: Tensor) -> Contents | None:
     if block is None or k is None or len(k) != 1:
         return None
     upper, diagonal = op.integer("upper", 1), k[0]
-    dropped = {
-        at: nothing for at in block.places() if (at[-1] - at[-2] < diagonal if upper else at[-1] - at[-2] > diagonal)
-    }
-    return Contents.from_block(block.with_elements(dropped))
+    dropped = [at for at in block.places() if (at[-1] - at[-2] - diagonal) * (1 if upper else -1) < 0]
+    return Contents.from_block(block.with_elements(dict.fromkeys(dropped, nothing)))
 
 
 @rule("CumSum CumProd", "x axis -> y", complete=True, elements=True, starred=True)
@@ -227,7 +224,7 @@ def cumulate(op: Op) -> Tensor:
     op.reject("onnxruntime accumulates no scalar", unless=x.shape.rank != 0, by="onnxruntime")
     if op.tensor("axis").shape != ():
         reason = "the axis must be a single number, and ONNX needs a scalar"
-        if op.semantics == RUNTIME and not x.shape.is_top:
+        if op.semantics == "onnxruntime" and not x.shape.is_top:
             # onnxruntime returns an empty tensor before it looks at the axis
             op.require(one_value(op.tensor("axis").shape, is_empty(x.shape)), reason)
             op.may_fail(reason, at_load=True)
@@ -239,9 +236,8 @@ def cumulate(op: Op) -> Tensor:
     rank = len(x.shape)
     if not -rank <= axes[0] < rank:
         # onnxruntime returns an empty tensor before it looks at the axis
-        op.require(
-            FALSE if op.semantics == ONNX else is_empty(x.shape), f"axis {axes[0]} must be in range unless x is empty"
-        )
+        empty = FALSE if op.semantics == "onnx" else is_empty(x.shape)
+        op.require(empty, f"axis {axes[0]} must be in range unless x is empty")
         return Tensor(x.dtype, x.shape)
     axis = op.axis(axes[0], rank)
     return Tensor(x.dtype, x.shape, _cumulated(op, x, axis, backwards, exclusive))

@@ -15,7 +15,6 @@ from absint.transfer import conditions
 from absint.transfer.conditions import one_value, require_one_way, same_dims
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
-from absint.transfer.semantics import EITHER, ONNX
 
 
 @rule("MatMul", "A B -> Y", complete=True, starred=True)
@@ -139,14 +138,12 @@ def _product_of_any_rank(op: Op, a: Shape, b: Shape) -> Shape:
     """The product where a rank is unknown; what is not known of the last axes of both leaves it unknown."""
     left, right = last_dims(a), last_dims(b)
     is_vector = 1 in (a.rank, b.rank)
-    if not left or not right or 0 in (a.rank, b.rank) or (b.rank != 1 and len(right) < 2):
-        op.may_fail("inner dimensions of A and B must agree")
-        return TOP_SHAPE
-    if len(left) < 2 and not is_vector and b.rank != 2:  # A may be a vector, which has no rows
+    is_hidden = not left or not right or 0 in (a.rank, b.rank) or (b.rank != 1 and len(right) < 2)
+    if is_hidden or (len(left) < 2 and not is_vector and b.rank != 2):  # A may be a vector, which has no rows
         op.may_fail("inner dimensions of A and B must agree")
         return TOP_SHAPE
     op.require_equal(left[-1], right[0] if b.rank == 1 else right[-2], "inner dimensions of A and B must agree")
-    if b.rank != 2 and op.semantics == EITHER:
+    if b.rank != 2 and op.semantics == "either":
         op.may_fail("onnxruntime may not broadcast a batch of 1 to an empty one")
     if b.rank == 1:
         return without(a, [len(a.known) - 1])
@@ -167,7 +164,7 @@ def _batch(shape: Shape) -> Shape:
 
 def _note_empty_batches(op: Op, a: tuple[Dim, ...], b: tuple[Dim, ...]) -> None:
     """numpy broadcasts a batch of 1 to an empty one; onnxruntime before 1.32 fails on most such pairs."""
-    if op.semantics != EITHER:
+    if op.semantics != "either":
         return
     for left, right in zip_longest(reversed(a), reversed(b), fillvalue=Dim(1)):
         clash = (eq(left, 0) & ne(right, 0)) | (ne(left, 0) & eq(right, 0))
@@ -250,7 +247,7 @@ def _label_sizes(op: Op, terms: Sequence[str], shapes: Sequence[Shape]) -> dict[
         for label, dims in _split(op, term, shape).items():
             found.setdefault(label, []).append(dims)
     _require_one_width(op, found.get(ELLIPSIS, ()))
-    if op.semantics == ONNX:
+    if op.semantics == "onnx":
         for label, (first, *others) in found.items():
             for (size,) in others if label != ELLIPSIS else ():
                 op.may_fail(f"dims of label {label!r} must agree", unless=eq(size, first[0]))

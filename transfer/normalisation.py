@@ -15,7 +15,6 @@ from absint.transfer.conditions import filled, has_rank, is_empty, not_empty, re
 from absint.transfer.elements.conversion import element_type
 from absint.transfer.op import Op
 from absint.transfer.rule import overlay, rule
-from absint.transfer.semantics import ONNX
 
 
 @overlay
@@ -40,8 +39,7 @@ def softmax(op: Op) -> Tensor:
         op.may_fail("axis must be in range", unless=place(x.shape, axis) is not None)
     elif len(x.shape) == 0:
         reason = f"{op.name} needs an axis, found a scalar"
-        if op.version < 13 or op.dtype("input") in (DType.FLOAT, DType.DOUBLE):
-            op.reject(reason)
+        op.reject(reason, unless=op.version >= 13 and op.dtype("input") not in (DType.FLOAT, DType.DOUBLE))
         op.may_fail(reason)  # onnxruntime runs the function body of the operator
         op.may_fail(reason, at_load=True)
     else:
@@ -79,17 +77,15 @@ def mean_variance_normalization(op: Op) -> None:
     """(X - mean) / deviation: the shape of X."""
 
 
-@rule("LRN", "X -> Y", complete=True, starred=True)
-def lrn(op: Op) -> Tensor:
+@rule("LRN", "X[...] -> Y[...]", complete=True, starred=True)
+def lrn(op: Op) -> None:
     """Local response normalisation across channels: the shape of X, of rank 4 in onnxruntime."""
-    x = op.tensor("X")
-    op.require(has_rank(x.shape, 4), "onnxruntime needs X of rank 4", by="onnxruntime")
+    op.require(has_rank(op.tensor("X").shape, 4), "onnxruntime needs X of rank 4", by="onnxruntime")
     size = op.integer("size")
     if size is None or size <= 0 or size % 2 == 0:
         op.reject("onnxruntime needs a size that is odd and positive", by="undocumented")
     if op.number("alpha", 1.0) <= 0 or op.number("beta", 1.0) <= 0:
         op.reject("onnxruntime needs alpha and beta to be positive", by="undocumented")
-    return Tensor(x.dtype, x.shape)
 
 
 @rule("InstanceNormalization", "input scale B -> output", complete=True, starred=True)
@@ -140,8 +136,7 @@ def group_normalization(op: Op) -> Tensor:
 def _grouped(op: Op) -> tuple[Shape, int, Dim, Dim]:
     """The shape of X, the number of groups, that of channels, and that of values of scale and of bias."""
     shape, groups = op.tensor("X").shape, op.positive("num_groups")
-    if shape.is_top or len(shape) < 2:
-        op.may_fail("X must have a batch and channels")
+    op.may_fail("X must have a batch and channels", unless=not shape.is_top and len(shape) >= 2)
     channels = _channels(shape)
     return shape, groups, channels, channels if op.version >= 21 else Dim(groups)
 
@@ -248,10 +243,8 @@ def layer_normalization(op: Op) -> tuple[Tensor, Tensor, Tensor]:
     if stash is DType.UNDEFINED:  # outputs without names have none
         op.may_fail(f"attribute stash_type must be an element type, found {number}")
     dtype = _normalised(op, "Scale", "B")
-    return (
-        Tensor(dtype if op.version >= 17 else op.dtype("Scale"), x.shape),
-        *[Tensor(stash, _statistics(op, x.shape))] * 2,
-    )  # type: ignore[return-value]
+    statistics = Tensor(stash, _statistics(op, x.shape))
+    return Tensor(dtype if op.version >= 17 else op.dtype("Scale"), x.shape), statistics, statistics
 
 
 _FLOATS: Final = (1, 10, 11, 16)
@@ -295,7 +288,7 @@ def _require_broadcast_to(op: Op, target: Shape, name: str) -> None:
     """Require that the parameter broadcasts to the target; a constant B without elements is as one that is left out."""
     shape, empty = op.tensor(name).shape, FALSE
     of_inputs = any(s.kind is SymbolKind.INPUT for dim in shape.known if isinstance(dim, Expr) for s in dim.symbols)
-    if name == "B" and op.semantics != ONNX and not of_inputs and not shape.is_top:
+    if name == "B" and op.semantics != "onnx" and not of_inputs and not shape.is_top:
         empty = is_empty(shape)
         if empty is not FALSE:
             op.may_fail("B must have elements unless it is a constant", unless=filled(shape))

@@ -9,7 +9,7 @@ further. An integer that is a product of k sizes is a number of rows or elements
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from itertools import pairwise
 from typing import Final, cast
@@ -73,7 +73,8 @@ def _in_cells(premise: Relation, most: int) -> bool:
         box = boxes.pop()
         widest = max(range(len(box)), key=lambda place: box[place][1] - box[place][0])
         low, high = box[widest]
-        cell = [_hull(cells[first:last]) for cells, (first, last) in zip(parts, box, strict=True)]
+        ranges = zip(parts, box, strict=True)
+        cell = [cells[at].within(cells[at].bounds.lo, cells[end - 1].bounds.hi) for cells, (at, end) in ranges]
         try:
             shown = premise.map(_in_cell(tuple(zip(symbols, cell, strict=True)))) is TRUE
         except UndefinedError:
@@ -98,10 +99,6 @@ def _in_cell(cell: tuple[tuple[Symbol, Symbol], ...]) -> Callable[[Expr], Dim]:
         return _where_defined(boxed) if isinstance(boxed, Expr) else boxed
 
     return change
-
-
-def _hull(cells: Sequence[Symbol]) -> Symbol:
-    return cells[0].within(cells[0].bounds.lo, cells[-1].bounds.hi)
 
 
 _ENDS: Final = (0, 1, 1 << 4, 1 << 8, 1 << 12, ORDINARY)

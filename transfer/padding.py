@@ -18,7 +18,6 @@ from absint.transfer.elements.arithmetic import zero
 from absint.transfer.elements.logic import is_natural, least
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
-from absint.transfer.semantics import RUNTIME
 
 Pads = tuple[Dim, Dim]
 """The elements added before and after one axis; negative numbers remove elements."""
@@ -104,7 +103,7 @@ def _padded(op: Op, axis: int, size: Dim, added: Pads, mode: str) -> Dim:
 def _check_extents(op: Op, shape: Shape, dims: Sequence[Dim], added: Mapping[int, Pads], mode: str) -> None:
     """onnxruntime (not ONNX) needs elements after cropping, enough to reflect, unless it makes nothing of nothing."""
     nothing = FALSE
-    if op.semantics == RUNTIME:
+    if op.semantics == "onnxruntime":
         nothing = is_empty(shape) & is_empty(dims)
     for axis, pads in added.items():
         known = all(isinstance(pad, Expr) for pad in pads)

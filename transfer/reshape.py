@@ -12,7 +12,6 @@ from typing import Final
 
 from absint.lattices.logic.piecewise import entails, restrict
 from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, Relation, conjunction, divisible, eq, ge, implies, ne
-from absint.lattices.ramp import NO_RAMPS, realigned
 from absint.lattices.records import NamedTuple
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.atoms import SymbolKind
@@ -20,11 +19,10 @@ from absint.lattices.terms.expr import MINUS_ONE, UNKNOWN_SIZE, Dim, Expr, const
 from absint.lattices.terms.normal import exact_quotient, floordiv, maximum
 from absint.lattices.value import Tensor
 from absint.transfer.conditions import is_empty, vector
-from absint.transfer.elements.folding import fill_of, reshaped
+from absint.transfer.elements.folding import fill_of, laid_out
 from absint.transfer.elements.logic import choose, is_natural, is_positive, nonzero_parts, vanishes_with
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
-from absint.transfer.semantics import ONNX
 
 _MAX_CASES: Final = 16
 
@@ -73,7 +71,7 @@ def reshape(op: Op) -> Tensor:
 def _reshape(op: Op, target: Sequence[Dim]) -> Tensor:
     x = op.tensor("data")
     result = shape_of(reshaped_dims(op, x.shape, target, keep_zero=op.flag("allowzero")))
-    return reshaped(x, result, realigned(x.ramps, x.shape, result) if x.ramps else NO_RAMPS)
+    return laid_out(x, result)
 
 
 def reshaped_dims(op: Op, source: Shape, target: Sequence[Dim], *, keep_zero: bool) -> tuple[Dim, ...]:
@@ -101,11 +99,8 @@ def _by_rest(
     """The dims with a number that is data, whether a size, a 0 or a -1, replaced by what the other dims leave of the
     count.
     """
-    by_data = [
-        i
-        for i, e in enumerate(target)
-        if isinstance(e, Expr) and e.const is None and any(s.kind is SymbolKind.FRESH for s in e.symbols)
-    ]
+    known = [e.symbols if isinstance(e, Expr) and e.const is None else () for e in target]
+    by_data = [i for i, symbols in enumerate(known) if any(s.kind is SymbolKind.FRESH for s in symbols)]
     if len(by_data) != 1 or any(len(cases) != 1 for i, cases in enumerate(elements) if i != by_data[0]):
         return dims
     (at,) = by_data
@@ -210,7 +205,7 @@ def _infer(
     size = floordiv(count, rest)
     exact = divisible(count, rest)
     maybe_zero = [d for d in others if not is_positive(op, d)] if keep_zero else []
-    if op.semantics == ONNX:
+    if op.semantics == "onnx":
         for d in maybe_zero:
             op.require(ne(d, 0), "no size beside a -1 may be a 0 that is kept")
         maybe_zero = []
@@ -325,7 +320,6 @@ def _by_count(op: Op, count: Dim, elements: Sequence[Element]) -> tuple[Dim, ...
         else:
             for i in unknown:
                 dims[i] = op.fresh(f"axis{i}")
-            op.define(
-                eq(product(d for d in dims if d is not None), count), "the target has as many elements as the input"
-            )
+            whole = eq(product(d for d in dims if d is not None), count)
+            op.define(whole, "the target has as many elements as the input")
     return tuple(UNKNOWN_SIZE if d is None else d for d in dims)

@@ -6,7 +6,7 @@ exact in float32 that is the floor of the exact product; for 0.7 and the like, i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import partial, reduce
 from itertools import compress
@@ -15,21 +15,18 @@ from typing import Final
 
 from absint.lattices.contents import Element
 from absint.lattices.dtype import DType
-from absint.lattices.logic.formula import FALSE, NO, TRUE, UNKNOWN, UNKNOWN_RELATION, YES, Relation, Truth, implies
-from absint.lattices.logic.relation import eq, ge, le
+from absint.lattices.logic.formula import FALSE, NO, TRUE, UNKNOWN, UNKNOWN_RELATION, YES, Truth, implies
+from absint.lattices.logic.relation import Relation, conjunction, disjunction, eq, ge, le
 from absint.lattices.shape import shape_of
-from absint.lattices.terms.expr import MAX_DIM, UNKNOWN_SIZE, Dim, Expr, sub
+from absint.lattices.terms.expr import MAX_DIM, UNKNOWN_SIZE, Dim, Expr, const, sub
 from absint.lattices.terms.floats import Float
 from absint.lattices.terms.normal import Real, ceildiv, floordiv
 from absint.lattices.value import Tensor
-from absint.transfer.conditions import is_empty
+from absint.transfer.conditions import is_empty, known_text, runs_as, same_dims
 from absint.transfer.elements import arithmetic as ar
-from absint.transfer.elements.premises import nearest
-from absint.transfer.elements.rounded import converted, of_integer, to_integer
+from absint.transfer.elements.premises import converted, nearest, of_integer, to_integer
 from absint.transfer.op import Op, as_size
-from absint.transfer.resize_modes import supported
 from absint.transfer.rule import rule
-from absint.transfer.semantics import ONNX, RUNTIME
 
 EXACT: Final = 1 << 24
 """float32 holds all integers up to this exactly."""
@@ -136,7 +133,7 @@ def _scaled(op: Op, x: Tensor, scales: Sequence[Element] | None, least: int = 0)
     dims = list(x.shape.dims)
     if _listed_axes(op) is None and len(scales) > len(dims):
         reason = f"scales must have {len(dims)} values, found {len(scales)}"
-        if op.semantics == ONNX:
+        if op.semantics == "onnx":
             op.reject(reason)
         # onnxruntime returns an empty result before it compares the numbers.
         pairs = enumerate(zip(dims, scales, strict=False))
@@ -159,7 +156,7 @@ def _scale(op: Op, size: Dim, scale: Element, axis: int, least: int) -> Dim:
         op.may_fail(f"the scale of axis {axis} must be positive")
     elif value <= 0 or value < least:
         op.reject(f"the scale of axis {axis} must be {'at least 1' if least else 'positive'}, found {float(value)}")
-    if op.semantics != ONNX:
+    if op.semantics != "onnx":
         return _scale_in_float32(op, size, scale, value, axis)
     if not isinstance(scale, Real) or not isinstance(size, Expr):
         return UNKNOWN_SIZE
@@ -216,7 +213,7 @@ def _sized(op: Op, x: Tensor) -> Tensor:
     stretches = _stretches(op)
     if _listed_axes(op) is None and not all(stretches and op.decide(ge(size, 1)) is YES for size in dims[len(sizes) :]):
         reason = f"sizes must have {len(dims)} values, found {len(sizes)}"
-        if op.semantics == ONNX and len(sizes) != len(dims):
+        if op.semantics == "onnx" and len(sizes) != len(dims):
             op.reject(reason)
         op.note(reason)  # onnxruntime takes 0 as the size of the others
         return _kept(op, x)
@@ -245,7 +242,7 @@ def _check_size(op: Op, before: Dim, size: Dim, axis: int) -> None:
     if _stretches(op):
         op.require(both, reason, by="undocumented")
         return
-    if op.semantics == RUNTIME:
+    if op.semantics == "onnxruntime":
         op.require(ge(before, 1) | eq(size, 0), reason)
     op.may_fail(reason, unless=both)
 
@@ -256,7 +253,7 @@ def _stretches(op: Op) -> bool:
 
 def _keeping_ratio_where_meant(op: Op, old: Sequence[Dim], sizes: Sequence[Dim]) -> list[Dim]:
     """The sizes at one scale. onnxruntime ignores the size of an axis that `axes` counts from the end, and keeps it."""
-    meant = [axis >= 0 or op.semantics == ONNX for axis in _listed_axes(op) or [0] * len(old)]
+    meant = [axis >= 0 or op.semantics == "onnx" for axis in _listed_axes(op) or [0] * len(old)]
     if not any(meant):
         return list(old)
     chosen = iter(_keeping_ratio(op, [*compress(old, meant)], [*compress(sizes, meant)]))
@@ -270,7 +267,7 @@ def _keeping_ratio(op: Op, old: Sequence[Dim], sizes: Sequence[Dim]) -> list[Dim
     if any(op.decide(ge(size, 1)) is not YES for size in sizes):
         op.may_fail("onnxruntime cannot keep the aspect ratio of empty axes")
         return [UNKNOWN_SIZE] * len(pairs)
-    if op.semantics == ONNX:
+    if op.semantics == "onnx":
         return _exact_ratio(pairs, smallest)
     reason = "FLOAT division and multiplication return the size itself"
     exact = [op.assume(le(size, EXACT >> 2), reason) for size in sizes]
@@ -315,3 +312,73 @@ def _nearest(op: Op, value: Element) -> Dim:
 
 float32: Final = partial(nearest, DType.FLOAT)
 """The nearest float32."""
+
+
+# Modes that onnxruntime supports, and the axes that each may scale
+
+
+_MODES: Final[Mapping[str, Sequence[str]]] = {
+    "coordinate_transformation_mode": (
+        "half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel", "tf_crop_and_resize", "half_pixel_symmetric",
+        "tf_half_pixel_for_nn",
+    ),
+    "nearest_mode": ("floor", "ceil", "round_prefer_floor", "round_prefer_ceil"),
+    "keep_aspect_ratio_policy": ("stretch", "not_larger", "not_smaller"),
+}  # fmt: skip
+
+_LINEAR_RANKS: Final = frozenset({2, 3, 4, 5})
+_CUBIC_RANKS: Final = frozenset({2, 4})
+
+
+def supported(op: Op, dims: Sequence[Dim], unchanged: Sequence[Relation]) -> None:
+    """State where onnxruntime refuses the mode, for results of these sizes.
+
+    `unchanged` holds where each axis keeps its size.
+    """
+    mode = op.string("mode", "nearest")
+    is_resize = op.name == "Resize"
+    if not dims and (is_resize or op.version >= 9):
+        op.reject("X must have an axis, found a scalar", by="undocumented")
+    if mode not in ("nearest", "linear", "cubic")[: 3 if is_resize and op.version >= 11 else 2]:
+        op.may_fail(f"mode {mode!r} is not known")
+        return
+    for name, known in _MODES.items():
+        known_text(op, name, known)
+    antialias = op.integer("antialias", 0) != 0
+    if antialias and mode == "nearest":
+        op.may_fail("onnxruntime does not antialias in nearest mode", by="onnxruntime")
+    if op.integer("exclude_outside", 0) and mode != "cubic" and not (antialias and mode == "linear"):
+        op.may_fail("onnxruntime takes exclude_outside only in cubic mode, or in linear mode with antialias")
+    if op.string("coordinate_transformation_mode") == "tf_crop_and_resize":
+        _needs_region(op, dims)
+    if mode != "nearest":
+        _interpolated(op, mode, unchanged, antialias)
+
+
+def _needs_region(op: Op, dims: Sequence[Dim]) -> None:
+    """onnxruntime takes a region of all axes, of any rank, and any where there are no `axes` and no elements."""
+    reason, axes = "roi must have two values for each axis", op.ints("axes")
+    if not op.has("roi"):
+        op.may_fail(reason)
+        return
+    shape, count = op.tensor("roi").shape, 2 * len(dims if axes is None else axes)
+    nothing = () if axes else (eq(size, 0) for size in dims)
+    runs = disjunction(eq(shape.size, count), eq(shape.size, 2 * len(dims)), *nothing)
+    runs_as(op, runs, same_dims(shape, [const(count)]), reason)
+
+
+def _interpolated(op: Op, mode: str, unchanged: Sequence[Relation], antialias: bool) -> None:
+    """State the limits of linear and cubic interpolation: the inner axes, at a few ranks."""
+    rank = len(unchanged)
+    if rank not in (_LINEAR_RANKS if mode == "linear" else _CUBIC_RANKS):
+        op.reject(f"onnxruntime has no {mode} mode of rank {rank}", by="onnxruntime")
+        return
+    if mode == "cubic" and op.dtype("X") is not DType.FLOAT:
+        op.may_fail("onnxruntime has the cubic mode for float32 only", by="onnxruntime")
+    if rank > 3:
+        reason = f"onnxruntime scales only the inner axes of rank {rank} in {mode} mode"
+        outer = conjunction(*unchanged[:2])
+        either = outer | (unchanged[0] & unchanged[3]) if rank == 4 else outer
+        op.require(either, reason, by="onnxruntime")
+        if mode != "linear" or antialias or op.dtype("X") is not DType.FLOAT:
+            op.may_fail(reason, unless=outer, by="onnxruntime")

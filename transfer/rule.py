@@ -132,34 +132,27 @@ def rule(
 ) -> Callable[[Callable[..., Outputs | None]], Rule]:
     """Make the decorated function the rule of the operators `names` (space-separated).
 
-    `form` names inputs and outputs, as `X W B? -> Y`; `inputs` and `outputs` do so in two texts. Where the form has
-    dims, as `X[N, M] -> Y[N, 2 * M]` (`absint.transfer.forms`), the rule requires that inputs agree; the function may
-    have parameters for dims of inputs, as `N: Dim`, and returns None for the outputs of the form. `since` and `until`
-    are versions of `domain`, both inclusive; without them the rule is for any version. A rule that gives the elements
-    of its outputs, or passes on those of an input, declares `elements`; without it outputs keep only type and shape.
-    One that is right about shapes with a variable, `[*s, 64]`, declares `starred`; others see an unknown rank in their
-    place. `rows`, as `0 . > 0`, says for `absint rows` along which axes rows stay apart: row i of outputs is made of
-    row i of these inputs and of all of those with a dot; `|` separates several ways. Raises RuleError for malformed
-    arguments.
+    `form` names inputs and outputs, as `X W B? -> Y`; it may follow the names after a colon, as `Scale: X -> Y`.
+    `inputs` and `outputs` do so in two texts. Where the form has dims, as `X[N, M] -> Y[N, 2 * M]`
+    (`absint.transfer.forms`), the rule requires that inputs agree; the function may have parameters for dims of inputs,
+    as `N: Dim`, and returns None for the outputs of the form. `since` and `until` are versions of `domain`, both
+    inclusive; without them the rule is for any version. A rule that gives the elements of its outputs, or passes on
+    those of an input, declares `elements`; without it outputs keep only type and shape. One that is right about shapes
+    with a variable, `[*s, 64]`, declares `starred`; others see an unknown rank in their place. `rows`, as `0 . > 0`,
+    says for `absint rows` along which axes rows stay apart: row i of outputs is made of row i of these inputs and of
+    all of those with a dot; `|` separates several ways. Raises RuleError for malformed arguments.
     """
+    if _words("names", names) and not form:
+        names, _, form = names.partition(": ")
     read = form_of(form) if form else None
     if read is not None:
         inputs, outputs = (" ".join(formal.name for formal in part) for part in (read.inputs, read.outputs))
 
     def declare(function: Callable[..., Outputs | None]) -> Rule:
-        return Rule(
-            cast(Function, applied(read, function) if read is not None and read.has_shapes else function),
-            _words("names", names),
-            domain,
-            since,
-            until,
-            _words("inputs", inputs),
-            _words("outputs", outputs),
-            complete,
-            elements,
-            starred,
-            rows=_rows(rows, names),
-        )
+        transfer = cast(Function, applied(read, function) if read is not None and read.has_shapes else function)
+        formals = _words("inputs", inputs), _words("outputs", outputs)
+        served, told = _words("names", names), _rows(rows, names)
+        return Rule(transfer, served, domain, since, until, *formals, complete, elements, starred, rows=told)
 
     if not _words("names", names):
         raise RuleError("rule: names must list at least one operator, as in @rule('Scale', 'X -> Y')")

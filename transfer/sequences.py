@@ -14,7 +14,7 @@ from typing import Final
 from absint.lattices.contents import CONTENTS, Contents
 from absint.lattices.dtype import DTYPES, DType
 from absint.lattices.logic.relation import FALSE, TRUE, YES, Relation, disjunction, divisible, eq, ge, le, lt
-from absint.lattices.shape import BOTTOM_SHAPE, SCALAR, TOP_SHAPE, Shape, shape_of
+from absint.lattices.shape import BOTTOM_SHAPE, SCALAR, TOP_SHAPE, shape_of
 from absint.lattices.shape_lattice import DIMS, SHAPES
 from absint.lattices.starred import with_size
 from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr, Unknown, const
@@ -26,7 +26,6 @@ from absint.transfer.elements.folding import reshaped
 from absint.transfer.elements.logic import choose
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
-from absint.transfer.semantics import ONNX, RUNTIME
 
 _IN_RANGE: Final = "the position must lie within the sequence"
 
@@ -92,8 +91,7 @@ def sequence_at(op: Op) -> Value:
     _require_position(op, sequence)
     if sequence is None:
         return TOP
-    if _is_empty(sequence):
-        op.reject("the sequence must not be empty")
+    op.reject("the sequence must not be empty", unless=not _is_empty(sequence))
     each, at = sequence.each, _constant_position(op)
     if sequence.cut is not None and isinstance(sequence.element, Tensor):
         return _part(op, sequence, sequence.cut, sequence.element)
@@ -206,7 +204,7 @@ def split_to_sequence(op: Op) -> Value:
         return _listed(op, x, axis, sizes, keep)
     size = sizes[0] if sizes else UNKNOWN_SIZE
     op.require(ge(size, 1), "a chunk must not be empty", found=str(size))
-    if not keep and op.semantics != ONNX:
+    if not keep and op.semantics != "onnx":
         op.note("keepdims=0 beside a split: the spec ignores it, onnxruntime removes an axis of size 1")
         single = disjunction(*_at_most_one(extent), *_at_most_one(size))
         op.may_fail("onnxruntime needs chunks of size 1 where keepdims is 0", unless=single)
@@ -266,7 +264,8 @@ def _listed(op: Op, x: Tensor, axis: int, sizes: Sequence[Dim] | None, keep: boo
     if sizes is None:
         op.may_fail("the split must fit the axis")
         split = op.tensor("split").shape
-        chunk = _chunk(x, axis, UNKNOWN_SIZE) if keep or _has_elements(op, split) else Tensor(x.dtype)
+        some = keep or all(op.decide(ge(size, 1)) is YES for size in split)
+        chunk = _chunk(x, axis, UNKNOWN_SIZE) if some else Tensor(x.dtype)
         return SequenceOf(chunk, _list_length(op, extent) if len(split) == 1 else UNKNOWN_SIZE)
     if not sizes:
         op.may_fail("split must have elements, found none", at_load=True)
@@ -280,10 +279,6 @@ def _listed(op: Op, x: Tensor, axis: int, sizes: Sequence[Dim] | None, keep: boo
     if len(sizes) <= MAX_ITEMS:
         return SequenceOf.of((_chunk(x, axis, size) for size in sizes), _nothing(x.dtype))
     return _chunks(x, axis, reduce(DIMS.join, sizes), const(len(sizes)))
-
-
-def _has_elements(op: Op, shape: Shape) -> bool:
-    return all(op.decide(ge(size, 1)) is YES for size in shape)
 
 
 def _list_length(op: Op, extent: Dim) -> Dim:
@@ -300,8 +295,7 @@ def concat_from_sequence(op: Op) -> Value:
     if sequence is None or not isinstance(element := sequence.element, Tensor):
         op.may_fail("the elements of the sequence must fit")
         return Tensor(DType.UNDEFINED)
-    if _is_empty(sequence):
-        op.reject("the sequence must not be empty")
+    op.reject("the sequence must not be empty", unless=not _is_empty(sequence))
     op.require(ge(sequence.length, 1), "the sequence must not be empty")
     items = sequence.items if element.contents is None or element.contents.is_fill else sequence.each
     if items is not None:
@@ -331,19 +325,14 @@ def _joined(op: Op, tensors: list[Tensor], axis: int, stack: bool) -> Tensor:
         if rank is None:
             op.may_fail("the elements of the sequence must fit")
             return Tensor(op.same_dtype(*(t.dtype for t in tensors)), TOP_SHAPE)
-        if op.semantics == RUNTIME and len({t.shape.rank for t in tensors}) > 1:
+        if op.semantics == "onnxruntime" and len({t.shape.rank for t in tensors}) > 1:
             op.may_fail("inputs must have the same rank")
             return Tensor(op.same_dtype(*(t.dtype for t in tensors)), TOP_SHAPE)
         axis = op.axis(axis, rank + 1)
-        tensors = [reshaped(t, _with_axis(t.shape, axis)) for t in tensors]
+        shapes = [t.shape for t in tensors]
+        grown = [s if s.is_top else shape_of((*s[:axis], ONE_EXPR, *s[axis:])) for s in shapes]
+        tensors = list(map(reshaped, tensors, grown))
     return joined(op, tensors, axis)
-
-
-def _with_axis(shape: Shape, axis: int) -> Shape:
-    """The shape with an axis of size 1 inserted."""
-    if shape.is_top:
-        return shape
-    return shape_of((*shape[:axis], ONE_EXPR, *shape[axis:]))
 
 
 # Optionals
@@ -385,6 +374,5 @@ def optional_get_element(op: Op) -> Value:
         op.reject("the optional must have a value", unless=value.present is not False)
         op.may_fail("the optional must have a value", unless=value.present is not None)
         return value.element
-    if value is TOP:
-        op.may_fail("the optional must have a value")
+    op.may_fail("the optional must have a value", unless=value is not TOP)
     return value

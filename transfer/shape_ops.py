@@ -5,17 +5,15 @@ from __future__ import annotations
 from absint.lattices.contents import Contents
 from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import NO, UNKNOWN, disjunction, eq
-from absint.lattices.ramp import NO_RAMPS, realigned
 from absint.lattices.shape import MAX_RANK, SCALAR, TOP_SHAPE, Shape, shape_of
 from absint.lattices.starred import with_axes, without
 from absint.lattices.terms.expr import MAX_DIM, ONE_EXPR, UNKNOWN_SIZE, Dim, Unknown, product
 from absint.lattices.terms.interval import Interval
 from absint.lattices.value import Tensor
 from absint.transfer.conditions import vector
-from absint.transfer.elements.folding import fill_of, moved, reshaped, unmoved
+from absint.transfer.elements.folding import fill_of, laid_out, moved, unmoved
 from absint.transfer.op import Op
 from absint.transfer.rule import rule
-from absint.transfer.semantics import ONNX
 
 
 @rule("Shape", "data -> shape", complete=True, elements=True, starred=True)
@@ -75,7 +73,7 @@ def flatten(op: Op) -> Tensor:
     rank = len(x.shape)
     op.reject(f"axis {axis} is out of range for rank {rank}", unless=-rank <= axis <= rank)
     at = axis + rank if axis < 0 else axis
-    return _reshaped(x, shape_of((product(x.shape[:at]), product(x.shape[at:]))))
+    return laid_out(x, shape_of((product(x.shape[:at]), product(x.shape[at:]))))
 
 
 def _flat(op: Op, shape: Shape, axis: int) -> Shape:
@@ -114,13 +112,13 @@ def squeeze(op: Op) -> Tensor:
 def _squeeze(op: Op, axes: list[int] | None) -> Tensor:
     """An empty list squeezes every 1 in onnxruntime, and none by the documents; a repeated axis counts once."""
     x = op.tensor("data")
-    if axes == [] and op.semantics == ONNX:
+    if axes == [] and op.semantics == "onnx":
         return x
     if not axes:
         ones = [UNKNOWN] if x.shape.is_top else [op.is_equal(d, 1) for d in x.shape]
         if UNKNOWN in ones:
             return Tensor(x.dtype, TOP_SHAPE, fill_of(x))
-        return _reshaped(x, without(x.shape, [at for at, one in enumerate(ones) if one is not NO]))
+        return laid_out(x, without(x.shape, [at for at, one in enumerate(ones) if one is not NO]))
     chosen = {op.place(x.shape, axis, "axes") for axis in axes}
     at = sorted(place for place in chosen if place is not None)
     if len(at) < len(chosen):
@@ -129,7 +127,7 @@ def _squeeze(op: Op, axes: list[int] | None) -> Tensor:
     for axis in at:
         what = "the squeezed dims" if x.shape.is_top else f"the squeezed dim of axis {axis}"
         op.require_equal(x.shape.known[axis], 1, f"{what} must be 1")
-    return _reshaped(x, without(x.shape, at))
+    return laid_out(x, without(x.shape, at))
 
 
 def _squeeze_somewhere(op: Op) -> Tensor:
@@ -142,7 +140,7 @@ def _squeeze_somewhere(op: Op) -> Tensor:
         return Tensor(x.dtype, shape_of((x.shape.size,)), fill_of(x))
     ones = [i for i, d in enumerate(x.shape) if op.is_equal(d, 1) is not NO]
     if len(ones) == 1:
-        return _reshaped(x, without(x.shape, ones))
+        return laid_out(x, without(x.shape, ones))
     return Tensor(x.dtype, shape_of((UNKNOWN_SIZE,) * (len(x.shape) - 1)), fill_of(x))
 
 
@@ -169,7 +167,7 @@ def unsqueeze(op: Op) -> Tensor:
         return Tensor(x.dtype, TOP_SHAPE, fill_of(x))
     dim = UNKNOWN_SIZE if len(x.shape) and count else ONE_EXPR
     dims = (dim,) * (len(x.shape) + len(count)) if count else x.shape.dims
-    return _reshaped(x, shape_of(dims))
+    return laid_out(x, shape_of(dims))
 
 
 def _unsqueeze(op: Op, axes: list[int]) -> Tensor:
@@ -183,9 +181,4 @@ def _unsqueeze(op: Op, axes: list[int]) -> Tensor:
         return Tensor(x.dtype, TOP_SHAPE, fill_of(x))
     if x.shape.is_top:
         op.may_fail(f"a tensor has {MAX_RANK} axes at most, and the rank is unknown")
-    return _reshaped(x, grown)
-
-
-def _reshaped(x: Tensor, result: Shape) -> Tensor:
-    """The same elements in another shape of the same size."""
-    return reshaped(x, result, realigned(x.ramps, x.shape, result) if x.ramps else NO_RAMPS)
+    return laid_out(x, grown)

@@ -21,7 +21,6 @@ from absint.transfer.elements.folding import moved, nothing, unmoved
 from absint.transfer.elements.logic import choose, greatest, is_natural_by, least
 from absint.transfer.op import Op, constants_of
 from absint.transfer.rule import rule
-from absint.transfer.semantics import ONNX
 
 
 class Cut(NamedTuple):
@@ -110,7 +109,7 @@ def _slice(
 
 def _cut(op: Op, start: Dim, end: Dim, step: Dim) -> Cut:
     """The slice. By the documents a far end is clamped, with a negative step to the near end."""
-    if op.semantics == ONNX and end.is_concrete and int(end) in _FAR and not (step.is_concrete and int(step) > 0):
+    if op.semantics == "onnx" and end.is_concrete and int(end) in _FAR and not (step.is_concrete and int(step) > 0):
         end = _BEYOND if step.is_concrete else UNKNOWN_DIM
     return Cut(start, end, step)
 

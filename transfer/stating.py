@@ -81,17 +81,9 @@ class Stating(Attributes):
     """One operator instance, and the statements of its rule about it."""
 
     __slots__ = (
-        "_facts",
-        "has_fresh",
-        "is_inferred",
-        "notes",
-        "possible_failures",
-        "premises",
-        "rests_on_facts",
-        "rule",
-        "semantics",
-        "statements",
-    )
+        "_facts", "has_fresh", "is_inferred", "notes", "possible_failures", "premises", "rests_on_facts", "rule",
+        "semantics", "statements",
+    )  # fmt: skip
 
     rule: Signature
     _facts: Facts

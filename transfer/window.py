@@ -22,9 +22,8 @@ from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.normal import ceildiv, floordiv, maximum, minimum, truncdiv
 from absint.lattices.terms.polynomials import nonneg
 from absint.transfer.conditions import documents_exclude
-from absint.transfer.elements.rounded import computed, of_integer, to_integer
+from absint.transfer.elements.premises import computed, of_integer, to_integer
 from absint.transfer.op import Op, as_size
-from absint.transfer.semantics import ONNX
 
 SAME = ("SAME_UPPER", "SAME_LOWER")
 
@@ -116,14 +115,13 @@ def kernel_of(op: Op, weight: Sequence[Dim] | None) -> list[Dim] | None:
         for axis, (size, dim) in enumerate(zip(kernel, weight, strict=True)):
             if dim is not size:
                 op.require_equal(dim, size, f"kernel_shape[{axis}] must be the size of the weight")
-    if min(given) <= 0:
-        op.reject(f"kernel_shape must be positive, found {given}")
+    op.reject("kernel_shape must be positive", unless=min(given) > 0, found=given)
     return kernel
 
 
 def slides(op: Op, size: Dim, window: Window, axis: int) -> Dim:
     """The number of window positions on an axis where the window must fit, as in a convolution."""
-    if op.semantics == ONNX:
+    if op.semantics == "onnx":
         if window.same:
             op.may_fail(f"spatial axis {axis} must not be empty", unless=ge(size, 1))
         return _documented(op, size, window, False, axis)
@@ -154,7 +152,7 @@ def pooled(op: Op, size: Dim, window: Window, axis: int, *, ceil_mode: bool = Fa
     onnxruntime divides towards zero: a window up to one stride too long for the axis still has one position. The window
     of a pool has a size that is known, that of DeformConv may be of any.
     """
-    if op.semantics == ONNX:
+    if op.semantics == "onnx":
         return _documented(op, size, window, ceil_mode, axis)
     if not (isinstance(window.span, Expr) and window.span.const is not None):
         slack = _slack(size, window)

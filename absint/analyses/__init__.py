@@ -9,9 +9,9 @@ values         what forward and backward analyses have in common; their findings
 frame          a program, and what analyses see of each other while they run over it; folded calls, run once
 exchange       several analyses in one solver, which ask each other, in turns; what they found, by name
 advising       what they tell the shape analysis
-liveness       when each value dies; the graphs of a program as a tree: branches and bodies of loops
-devices      where nodes run beside an accelerator, and what is copied; by cuda_kernels, a table
+liveness       when each value dies; the graphs of a program as a tree: branches and bodies of loops; elements and
+               bytes of a value
+devices      where nodes run beside an accelerator, and what is copied; which kernels CUDA has, a table
 independence/  where rows go, and whether they stay apart
 ranges/      ranges of values, and what can go wrong with them
-value_sizes    elements and bytes of a value
 """

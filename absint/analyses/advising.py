@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from functools import partial
 
 from absint.analyses.exchange import Given, entered, read_analyses, solve
 from absint.analyses.frame import Frame
@@ -17,7 +16,7 @@ from absint.analyses.values import AnyAnalysis, ValueAnalysis, fixed_name
 from absint.errors import UsageError
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, YES, Relation, ge, le, negation
-from absint.lattices.terms.expr import Dim, Expr, Symbol, const
+from absint.lattices.terms.expr import Dim, Expr, const
 from absint.lattices.terms.extremes import maximum, minimum
 from absint.lattices.text.escapes import did_you_mean
 from absint.lattices.value import Tensor
@@ -27,11 +26,6 @@ from absint.program.steps import Gate, Operand
 from absint.shapes.refinement import Advice, Cooperation, Finding, in_turns, run as shapes_run
 from absint.shapes.rounds import Round, lasting
 from absint.transfer.stated import Within
-
-
-def _advice(lowered: Lowered, members: Sequence[AnyAnalysis], round_: Round) -> Advice:
-    """Run forward analyses on a round, and tell what they found."""
-    return _Telling(lowered, round_, members, solve(lowered.program, round_, members)).advice()
 
 
 def begun(lowered: Lowered, facts: Facts, given: Sequence[Given]) -> tuple[Cooperation, Facts]:
@@ -45,7 +39,11 @@ def begun(lowered: Lowered, facts: Facts, given: Sequence[Given]) -> tuple[Coope
     def turn(advice: Advice) -> Round:
         return shapes_run(lowered, advice.with_facts(facts), advice=advice)
 
-    adviser = partial(_advice, lowered, [one for one in members if one.direction == "forward"])
+    forward = [one for one in members if one.direction == "forward"]
+
+    def adviser(round_: Round) -> Advice:
+        return _Telling(lowered, round_, forward, solve(lowered.program, round_, forward)).advice()
+
     with blaming("--analysis", [os.fspath(one) for one in given if isinstance(one, str | os.PathLike)]):
         advice, _ = in_turns(turn, adviser)
     return Cooperation(tuple(members), adviser, advice), advice.with_facts(facts)
@@ -159,7 +157,8 @@ class _Telling:
         may end at a node between the two, which the claim must not show safe.
         """
         own = [symbol for symbol in relation.symbols if symbol.origin_node is not None]
-        return bool(own) and all(_lasts(s) and s.origin_node == node for s in own)
+        lasts = [lasting(s) or (s.origin is not None and s.origin.tag == "trips") for s in own]
+        return bool(own) and all(lasts) and all(s.origin_node == node for s in own)
 
     def _closed_by(self, gate: int, condition: Operand) -> tuple[str, ...]:
         """The analyses that know the condition, else those that find no value with which it holds."""
@@ -171,14 +170,5 @@ class _Telling:
 
     def _by(self, query: type[ElementBounds], node: int, output: int) -> tuple[str, ...]:
         """The analyses that answer, in the order of their names."""
-        names = {
-            one.label
-            for number, one in enumerate(self._members)
-            if any(one.told(query, node, output, self._finished[number][node]))
-        }
-        return tuple(sorted(names))
-
-
-def _lasts(symbol: Symbol) -> bool:
-    """It is the same number in every round of the shape analysis."""
-    return lasting(symbol) or (symbol.origin is not None and symbol.origin.tag == "trips")
+        rows = ((one, self._finished[number][node]) for number, one in enumerate(self._members))
+        return tuple(sorted({one.label for one, row in rows if any(one.told(query, node, output, row))}))

@@ -88,37 +88,14 @@ class ElementAnalysis(ForwardAnalysis[T]):
     def chosen(self, node: int, condition: T, yes: T, no: T) -> T:
         return self.domain.join(yes, no)
 
-    @on("Neg")
-    def negative(self, node: int, x: T) -> T:
-        return self.domain.neg(x)
+    @on("Neg", "Abs", "Add", "Sub", "Mul", "Div")
+    def computed(self, node: int, *inputs: T) -> T:
+        """The domain has a method for each, of the same name."""
+        return getattr(self.domain, self.nodes[node].operator.lower())(*inputs)  # type: ignore[no-any-return]
 
-    @on("Abs")
-    def absolute(self, node: int, x: T) -> T:
-        return self.domain.abs(x)
-
-    @on("Add")
-    def sum(self, node: int, a: T, b: T) -> T:
-        return self.domain.add(a, b)
-
-    @on("Sub")
-    def difference(self, node: int, a: T, b: T) -> T:
-        return self.domain.sub(a, b)
-
-    @on("Mul")
-    def product(self, node: int, a: T, b: T) -> T:
-        return self.domain.mul(a, b)
-
-    @on("Div")
-    def quotient(self, node: int, a: T, b: T) -> T:
-        return self.domain.div(a, b)
-
-    @on("Min")
-    def least(self, node: int, *inputs: T) -> T:
-        return reduce(self.domain.min, inputs)
-
-    @on("Max")
-    def greatest(self, node: int, *inputs: T) -> T:
-        return reduce(self.domain.max, inputs)
+    @on("Min", "Max")
+    def extreme(self, node: int, *inputs: T) -> T:
+        return reduce(getattr(self.domain, self.nodes[node].operator.lower()), inputs)
 
     @on("Relu")
     def relu(self, node: int, x: T) -> T:

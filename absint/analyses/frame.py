@@ -8,7 +8,7 @@ and it is about values that a run computed earlier: so no claim rests on itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final, NamedTuple, cast, overload
 
@@ -40,6 +40,9 @@ MAX_DEPTH: Final = 32
 Arguments = Mapping[int, Row]
 """The rows that each analysis gives to a body, or gets back from it, by its number."""
 
+Run = Callable[[Body, Arguments], Arguments]
+Members = Sequence[Member[Any]]
+
 
 class Summary(NamedTuple):
     """The results of a body for these arguments, or any below them."""
@@ -59,13 +62,7 @@ class Summaries:
         self._runs: dict[Body, int] = {}
         self._depth = 0
 
-    def of(
-        self,
-        analyses: Sequence[Member[Any]],
-        body: Body,
-        arguments: Arguments,
-        run: Callable[[Body, Arguments], Arguments],
-    ) -> Arguments | None:
+    def of(self, analyses: Members, body: Body, arguments: Arguments, run: Run) -> Arguments | None:
         """The results of a call; None if calls are too deep. `run` gives those of a body for arguments."""
         exact = self._exact.setdefault(body, [])
         for summary in exact:
@@ -92,7 +89,7 @@ class Summaries:
         return results
 
 
-def _above(analyses: Sequence[Member[Any]], old: Arguments, new: Arguments, runs: int) -> Arguments:
+def _above(analyses: Members, old: Arguments, new: Arguments, runs: int) -> Arguments:
     """Arguments above both, in a chain that ends."""
     if runs > MAX_RUNS:
         return {number: analyses[number].unknown(len(row)) for number, row in new.items()}
@@ -147,7 +144,7 @@ class Frame:
         self,
         program: Program,
         shapes: Round,
-        members: Sequence[Member[Any]],
+        members: Members,
         live: Sequence[int] = (0,),
         finished: Finished | None = None,
         *,
@@ -233,13 +230,10 @@ class Frame:
         if query is ElementBounds:
             return queries.bounds_of(self.value((node, output)))
         if query is Reachable:
-            return Reachable(self._is_reachable(node))
+            gate = node if isinstance(self.nodes[node].step, (Gate, LoopBody)) else self.nodes[node].gate
+            return Reachable(not any(map(self.is_closed, self.nodes.around(gate))))
         trips = self.shapes.analysis.trips.get(node) if query is TripCount else None
         return TripCount(trips, trips) if isinstance(trips, Expr) else None
-
-    def _is_reachable(self, node: int) -> bool:
-        gate = node if isinstance(self.nodes[node].step, (Gate, LoopBody)) else self.nodes[node].gate
-        return not any(map(self.is_closed, self.nodes.around(gate)))
 
     # Each other
 
@@ -313,21 +307,16 @@ class Frame:
 
     def is_outdated(self, finished: Finished) -> bool:
         """Some answer of the turn before is another one now."""
-        return any(before != tuple(self._again(late, finished)) for late, before in self.late.items())
-
-    def _again(self, late: Late, finished: Finished) -> Iterator[Query]:
-        rows = finished.get(late.of)
-        row = () if rows is None else rows[late.node]
-        return self.members[late.of].told(late.query, late.node, late.output, row)
+        for late, before in self.late.items():
+            rows = finished.get(late.of)
+            row = () if rows is None else rows[late.node]
+            if before != tuple(self.members[late.of].told(late.query, late.node, late.output, row)):
+                return True
+        return False
 
 
 def framed(
-    analysed: Analysed,
-    members: Sequence[Member[Any]],
-    live: int = 0,
-    finished: Finished | None = None,
-    *,
-    is_alone: bool = False,
+    analysed: Analysed, members: Members, live: int = 0, finished: Finished | None = None, *, is_alone: bool = False
 ) -> Frame:
     """The frame of the program of a result, over which one of the analyses runs."""
     shapes, outputs = shapes_of(analysed), outputs_of(analysed.lowered)

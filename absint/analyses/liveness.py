@@ -20,14 +20,14 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Final, Literal, NamedTuple
 
-from absint.analyses.value_sizes import bytes_of
 from absint.engine import Analysis, fixpoint
 from absint.lattices.logic.facts import Facts
+from absint.lattices.logic.piecewise import product_settled
 from absint.lattices.logic.relation import TRUE, UNKNOWN_RELATION, YES, Relation, ge, negation
 from absint.lattices.terms.atoms import SymbolKind
-from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, Symbol
-from absint.lattices.terms.normal import substitute
-from absint.lattices.value import BOTTOM
+from absint.lattices.terms.expr import UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr, Symbol, mul
+from absint.lattices.terms.normal import ceildiv, substitute
+from absint.lattices.value import BOTTOM, AnyTensor, OptionalOf, SequenceOf, Value
 from absint.program.nodes import Node
 from absint.program.steps import Gate, LoopBody, LoopExit, MapExit, Operand, ScanExit
 from absint.shapes.branches import condition_of
@@ -35,6 +35,50 @@ from absint.shapes.loops.body import BodySymbols
 from absint.shapes.rounds import facts_from_requirements
 from absint.solution.analysed import Analysed
 from absint.transfer.traits import RESHAPING
+
+# Sizes of values in elements and bytes, as expressions; None where unknown or not fixed
+
+
+def elements_of(value: Value) -> Expr | None:
+    """The number of elements of a tensor; of a sparse one, all that it stands for."""
+    if not isinstance(value, AnyTensor) or value.shape.rank is None:
+        return None
+    return _known(value.shape.size)
+
+
+def bytes_of(value: Value) -> Expr | None:
+    """The bytes of a tensor, of a sequence of tensors of known sizes, or of an optional that is known to be present.
+
+    Elements of less than a byte are packed. Strings and maps have no fixed size; a sparse tensor counts as a dense one.
+    """
+    if isinstance(value, OptionalOf):
+        return ZERO_EXPR if value.present is False else bytes_of(value.element) if value.present else None
+    if isinstance(value, SequenceOf):
+        return _of_sequence(value)
+    count = elements_of(value)
+    bits = value.dtype.bits if isinstance(value, AnyTensor) else 0
+    if count is None or not bits:
+        return None
+    return _known(ceildiv(count * bits, 8) if bits % 8 else count * (bits // 8))
+
+
+def _of_sequence(value: SequenceOf) -> Expr | None:
+    if value.items is None:
+        each = bytes_of(value.element)
+        return ZERO_EXPR if value.length is ZERO_EXPR else None if each is None else _known(mul(value.length, each))
+    total: Dim = ZERO_EXPR
+    for item in value.items:
+        size = bytes_of(item)
+        if size is None:
+            return None
+        total = total + size
+    return _known(total)
+
+
+def _known(size: Dim) -> Expr | None:
+    settled = product_settled(size)
+    return settled if isinstance(settled, Expr) else None
+
 
 EXITS = (LoopExit, ScanExit, MapExit)
 """The nodes that compute the outputs of a loop."""
@@ -244,12 +288,8 @@ class LastUses(Analysis[Moments]):
         """Views of what the same body computes."""
         found = set()
         for number, node in enumerate(self._nodes):
-            if (
-                node.operation is not None
-                and not node.operation.domain
-                and node.operation.op_type in VIEWS
-                and node.operands
-            ):
+            operation = node.operation
+            if operation is not None and not operation.domain and operation.op_type in VIEWS and node.operands:
                 viewed = node.operands[0][0]
                 if viewed >= 0 and self._regions.home(viewed) is self._regions.of(number):
                     found.add(number)

@@ -149,11 +149,9 @@ class ValueAnalysis(Member[T]):
 
     def named(self, states: Sequence[Row]) -> dict[str, T]:
         """The element of each value of the program by its path and name."""
-        return {
-            f"{path}/{name}" if path else name: self._of(operand, states)
-            for path, scope in self.frame.program.scopes.items()
-            for name, operand in scope.names.items()
-        }
+        scopes = self.frame.program.scopes.items()
+        rows = ((f"{path}/" if path else "", *row) for path, scope in scopes for row in scope.names.items())
+        return {before + name: self._of(operand, states) for before, name, operand in rows}
 
     def _of(self, operand: Operand, states: Sequence[tuple[T, ...]]) -> T:
         node, output = operand

@@ -27,7 +27,7 @@ import absint
 from absint.lattices.value import Tensor
 from absint.research.specification.specs import specification
 from absint.transfer.families import shipped
-from absint.transfer.losses import DOMAIN as TRAINING
+from absint.transfer.reduction import DOMAIN as TRAINING
 from absint.transfer.rule import MICROSOFT, Rule
 from tests.pages import settle
 from tests.soundness.models import Variant, node_tests

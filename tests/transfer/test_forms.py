@@ -138,6 +138,19 @@ def test_a_text_that_is_no_form_is_refused(form: str, message: str) -> None:
         form_of(form)
 
 
+def test_the_form_may_follow_the_names_in_one_text() -> None:
+    def moved(op: Op) -> None:
+        """Says."""
+
+    apart, together = (
+        rule("Fold Bend", "X[N, M] w? -> Y:float[N]")(moved),
+        rule("Fold Bend: X[N, M] w? -> Y:float[N]")(moved),
+    )
+    for made in (apart, together):
+        assert (made.names, made.inputs, made.outputs) == (("Fold", "Bend"), ("X", "w"), ("Y",))
+        assert str(applied(made, ["a", 4], None).outputs[0]) == "Tensor(FLOAT[a])"
+
+
 def test_a_parameter_must_be_a_dim() -> None:
     with pytest.raises(RuleError, match="must be dims of inputs, found K"):
         rule("Odd", "X[N] -> Y[N]")(lambda op, K: None)

@@ -6,7 +6,7 @@ import pytest
 from onnx import TensorProto
 
 from absint.lattices.value import Tensor
-from absint.transfer.losses import DOMAIN
+from absint.transfer.reduction import DOMAIN
 from tests.transfer.harness import Arg, Case, apply_case, run_case, sizes
 
 NM = sizes(N=[0, 1, 2, 5], M=[0, 1, 4])

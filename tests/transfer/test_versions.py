@@ -11,7 +11,7 @@ import pytest
 
 from absint.lattices.value import Tensor
 from absint.transfer.families import shipped
-from absint.transfer.losses import DOMAIN as TRAINING
+from absint.transfer.reduction import DOMAIN as TRAINING
 from tests.transfer.harness import Arg, Case, apply_case
 from tests.transfer.old_versions import definition_of, run_at, run_in_runtimes, run_version
 from tests.transfer.versions import later, old_forms

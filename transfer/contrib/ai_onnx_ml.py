@@ -15,8 +15,7 @@ from absint.lattices.value import MapOf, SequenceOf, Tensor, Value
 from absint.transfer.conditions import documents_exclude, has_rank, is_empty, required_text, runs_as
 from absint.transfer.contrib.ml_models import POST_TRANSFORMS, counted, require_read_features, require_trees, rows_of
 from absint.transfer.op import Op
-from absint.transfer.rule import ML, rule, shaped
-from absint.transfer.semantics import RUNTIME
+from absint.transfer.rule import ML, rule
 
 
 def _label_dtype(op: Op, strings: str = "classlabels_strings") -> DType:
@@ -28,14 +27,13 @@ def _table(op: Op, columns: int | None, dtype: DType = DType.FLOAT) -> Tensor:
     return Tensor(dtype, shape_of((rows_of(op), UNKNOWN_SIZE if columns is None else const(columns))))
 
 
-@rule("Scaler", "X -> Y", domain=ML, complete=True)
-def scaler(op: Op) -> Tensor:
+@rule("Scaler", "X[...] -> Y:float[...]", domain=ML, complete=True)
+def scaler(op: Op) -> None:
     """(X - offset) * scale, as floats."""
     count = counted(op, "scale")
     if not count or count != counted(op, "offset"):
         op.reject("scale and offset must have the same length", by="undocumented")
     op.require(_per_feature(op, count), "scale and offset must fit the features", by="undocumented")
-    return Tensor(DType.FLOAT, op.tensor("X").shape)
 
 
 def _per_feature(op: Op, count: int) -> Relation:
@@ -48,13 +46,11 @@ def _per_feature(op: Op, count: int) -> Relation:
     return TRUE if count == 1 else eq(shape[min(len(shape), 2) - 1], count)
 
 
-@rule("Normalizer", "X -> Y", domain=ML, complete=True)
-def normalizer(op: Op) -> Tensor:
+@rule("Normalizer", "X[...] -> Y:float[...]", domain=ML, complete=True)
+def normalizer(op: Op) -> None:
     """Each row divided by its norm, as floats."""
-    shape = op.tensor("X").shape
-    op.require(has_rank(shape, 1, 2), "X must have rank 1 or 2", by="undocumented")
+    op.require(has_rank(op.tensor("X").shape, 1, 2), "X must have rank 1 or 2", by="undocumented")
     required_text(op, "norm", ("MAX", "L1", "L2"))
-    return Tensor(DType.FLOAT, shape)
 
 
 @rule("Imputer", "X -> Y", domain=ML, complete=True)
@@ -67,21 +63,16 @@ def imputer(op: Op) -> Tensor:
         is_told = op.dtype("X") in names
         op.require(FALSE if is_told else UNKNOWN_RELATION, "a value of the type of X must be given", by="undocumented")
     rank = op.tensor("X").shape.rank
-    if op.semantics != RUNTIME:
+    if op.semantics != "onnxruntime":
         op.may_fail("the values must fit the features", unless=_per_feature(op, count))
     elif not rank:
         op.require(UNKNOWN_RELATION if rank is None else FALSE, "X must have features")
     return Tensor(op.dtype("X"), op.tensor("X").shape)
 
 
-ELEMENTWISE = shaped(
-    """
-    # 1 for elements above the threshold, else 0.
-    Binarizer: X[...] -> Y[...]
-    """,
-    domain=ML,
-    complete=True,
-)
+@rule("Binarizer", "X[...] -> Y[...]", domain=ML, complete=True, starred=True)
+def binarizer(op: Op) -> None:
+    """1 for elements above the threshold, else 0."""
 
 
 @rule("OneHotEncoder", "X -> Y", domain=ML, complete=True)
@@ -94,7 +85,7 @@ def one_hot_encoder(op: Op) -> Tensor:
         op.may_fail("every element must be a known category", unless=empty)
     _require_one_of(op, "cats_int64s", "cats_strings")
     if counted(op, "cats_strings" if op.dtype("X") is not DType.STRING else "cats_int64s"):
-        if op.semantics != RUNTIME or op.dtype("X") is DType.UNDEFINED:
+        if op.semantics != "onnxruntime" or op.dtype("X") is DType.UNDEFINED:
             op.may_fail("the categories must have the type of X")
         elif not skips:
             op.require(empty, "the categories must have the type of X")
@@ -134,9 +125,8 @@ def label_encoder(op: Op) -> Tensor:
     if None in lengths:
         op.may_fail("one list of keys and one of values must be given")
     elif lengths[0] != lengths[1]:
-        op.reject(
-            f"onnxruntime needs a value for each key, found {lengths[0]} keys, {lengths[1]} values", by="onnxruntime"
-        )
+        numbers = f"{lengths[0]} keys, {lengths[1]} values"
+        op.reject(f"onnxruntime needs a value for each key, found {numbers}", by="onnxruntime")
     _require_type(op, *_lists(op, "keys"))
     found = [dtype for _, dtype in _lists(op, "values")]
     default = op.attribute_tensor("default_tensor")
@@ -144,9 +134,8 @@ def label_encoder(op: Op) -> Tensor:
         if default.shape.concrete not in (None, (1,)):
             op.reject(f"default_tensor must hold one element in one axis, found shape {default.shape}", "ill-formed")
         if len(found) == 1 and DTYPES.meet(default.dtype, found[0]) is DType.CONFLICT:
-            op.reject(
-                f"default_tensor must have the type of the values, found {default.dtype} and {found[0]}", "ill-typed"
-            )
+            both = f"{default.dtype} and {found[0]}"
+            op.reject(f"default_tensor must have the type of the values, found {both}", "ill-typed")
     return Tensor(found[0] if len(found) == 1 else DType.UNDEFINED, op.tensor("X").shape)
 
 
@@ -186,9 +175,8 @@ def _require_type(op: Op, *attributes: tuple[str, DType]) -> None:
     found = op.dtype("X")
     for name, dtype in attributes:
         if DTYPES.meet(found, dtype) is DType.CONFLICT:
-            op.reject(
-                f"input X and attribute {name} must share one element type, found {found} and {dtype}", "ill-typed"
-            )
+            both = f"{found} and {dtype}"
+            op.reject(f"input X and attribute {name} must share one element type, found {both}", "ill-typed")
 
 
 @rule("LinearClassifier", "X -> Y Z", domain=ML, complete=True)
@@ -200,7 +188,7 @@ def linear_classifier(op: Op) -> Sequence[Tensor]:
         op.reject("coefficients must not be empty", by="undocumented")
     if counted(op, "classlabels_strings") and counted(op, "classlabels_ints"):
         op.reject("one of classlabels_strings and classlabels_ints must hold labels, found both", "ill-formed")
-    if op.semantics == RUNTIME:
+    if op.semantics == "onnxruntime":
         runs = labels in (0, 2) if classes == 1 else 0 < classes <= labels
         whole = runs and counted(op, "coefficients") % classes == 0
         op.require(TRUE if whole else FALSE, "each class must have a label, and as many coefficients")
@@ -227,7 +215,7 @@ def _linear(op: Op, targets: int) -> None:
 def tree_ensemble_classifier(op: Op) -> Sequence[Tensor]:
     """Label and scores, one for each label."""
     labels = counted(op, "classlabels_strings", "classlabels_int64s")
-    if labels < 2 and (op.semantics != RUNTIME or counted(op, "classlabels_strings")):
+    if labels < 2 and (op.semantics != "onnxruntime" or counted(op, "classlabels_strings")):
         op.may_fail("onnxruntime may crash on a single class")
     require_trees(op, "class", labels)
     return Tensor(_label_dtype(op), shape_of((rows_of(op),))), _table(op, labels or None)
@@ -343,8 +331,6 @@ def zip_map(op: Op) -> Value:
     _require_one_of(op, "classlabels_strings", "classlabels_int64s", filled=True)
     shape = op.tensor("X").shape
     rows = rows_of(op)
-    if shape.is_top or not labels:
-        op.may_fail("X must have a column for each label")
-    if not shape.is_top and labels:
-        op.require_equal(shape[-1], labels, "X must have a column for each label")
+    columns = UNKNOWN_SIZE if shape.is_top or not labels else shape[-1]
+    op.require_equal(columns, labels, "X must have a column for each label")
     return SequenceOf(MapOf(_label_dtype(op), Tensor(DType.FLOAT, SCALAR)), rows)

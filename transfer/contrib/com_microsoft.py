@@ -153,19 +153,15 @@ def _require_scale(op: Op, target: Shape) -> None:
     require_one_way(op, "scale", target, "X")
 
 
-simplified_layer_normalization_ms = device("SimplifiedLayerNormalization", "X scale -> Y inv_std_var")(
-    simplified_layer_normalization.function
-)
+_simplified = device("SimplifiedLayerNormalization", "X scale -> Y inv_std_var")
+simplified_layer_normalization_ms = _simplified(simplified_layer_normalization.function)
 
 
 _EMBEDDINGS = ("word_embedding", "position_embedding", "segment_embedding")
 
 
-@kernel(
-    "EmbedLayerNormalization",
-    "input_ids segment_ids word_embedding position_embedding segment_embedding gamma beta mask position_ids -> "
-    "output mask_index embedding_sum",
-)
+@kernel("""EmbedLayerNormalization: input_ids segment_ids word_embedding position_embedding segment_embedding gamma
+    beta mask position_ids -> output mask_index embedding_sum""")
 def embed_layer_normalization(op: Op) -> Sequence[Tensor]:
     """Normalised sum of word, position and segment embeddings; the number of unmasked tokens in each row; the sum."""
     ids, dtype = op.tensor("input_ids").shape, op.common_dtype("word_embedding", "position_embedding", "gamma", "beta")
@@ -278,9 +274,8 @@ def murmur_hash(op: Op) -> Tensor:
 pad_ms = kernel("Pad", "data pads constant_value axes -> output", elements=True)(pad.function)
 trilu_ms = kernel("Trilu", "input k -> Y", elements=True)(trilu.function)
 gather_nd_ms = kernel("GatherND", "data indices -> output", elements=True)(gather_nd.function)
-q_linear_reduce_mean = device(
-    "QLinearReduceMean", "data data_scale data_zero_point reduced_scale reduced_zero_point -> Y"
-)(by_attribute(None))
+q_linear_reduce_mean = device("""QLinearReduceMean: data data_scale data_zero_point reduced_scale reduced_zero_point
+    -> Y""")(by_attribute(None))
 
 
 @kernel("Unique", "x[N] -> y[Distinct] idx:int64[N] counts:int64[Distinct]")

@@ -20,18 +20,6 @@ from absint.transfer.rule import MICROSOFT, device, kernel, shaped
 
 _ORDER = "the device must support the order of elements"
 
-ORDERED = shaped(
-    """
-    # The shape of X, as int8.
-    QOrderedGelu QOrderedLayerNormalization: X[...] rest* -> Y:int8[...]
-    ! the device must support the order of elements
-    # The shape of the input (batch, length, hidden), as int8.
-    QOrderedLongformerAttention: input[B, L, H] rest* -> output:int8[B, L, H]
-    ! the device must support the order of elements
-    """,
-    domain=MICROSOFT,
-)
-
 
 @device("QuantizeWithOrder DequantizeWithOrder", "input scale_input -> output")
 def with_order(op: Op) -> Tensor:
@@ -41,10 +29,8 @@ def with_order(op: Op) -> Tensor:
     return Tensor(dtype, TOP_SHAPE if shape.rank in (0, 1) else shape)
 
 
-@device(
-    "QOrderedAttention",
-    "input scale_input scale_Q_gemm scale_K_gemm scale_V_gemm Q_weight K_weight V_weight rest* -> output",
-)
+@device("""QOrderedAttention: input scale_input scale_Q_gemm scale_K_gemm scale_V_gemm Q_weight K_weight V_weight
+    rest* -> output""")
 def q_ordered_attention(op: Op) -> Tensor:
     """(batch, length, hidden) as int8. The documents differ on `hidden` where the weights change it."""
     op.may_fail(_ORDER)
@@ -66,11 +52,7 @@ def quantize_bfp(op: Op) -> Sequence[Tensor]:
         return Tensor(DType.UINT8, unknown.shape), unknown, unknown
     length = shape_of((const(len(shape)),))
     sizes = Contents.of((len(shape),), list(shape.dims))
-    return (
-        Tensor(DType.UINT8, shape_of((UNKNOWN_SIZE,))),
-        Tensor(DType.INT64, length, sizes),
-        Tensor(DType.INT64, length),
-    )
+    return of_dims(DType.UINT8, UNKNOWN_SIZE), Tensor(DType.INT64, length, sizes), Tensor(DType.INT64, length)
 
 
 @device("DequantizeBFP", "x shape strides -> y")
@@ -101,6 +83,12 @@ _STATE = "offsets and sizes must fit the state"
 
 MOVES = shaped(
     """
+    # The shape of X, as int8.
+    QOrderedGelu QOrderedLayerNormalization: X[...] rest* -> Y:int8[...]
+    ! the device must support the order of elements
+    # The shape of the input (batch, length, hidden), as int8.
+    QOrderedLongformerAttention: input[B, L, H] rest* -> output:int8[B, L, H]
+    ! the device must support the order of elements
     # A mixture of packed experts keeps the shape of its input.
     MoEPacked: input[...] router_probs gate_experts_weights up_experts_weights down_experts_weights router_weights
         -> output[...]
@@ -189,11 +177,9 @@ def swiglu(op: Op) -> Tensor:
     return _with_last(op, "gate", last // 2, op.dtype("gate"))
 
 
-@device(
-    "HyperConnectionLowRankMix",
-    "streams[..., W] norm_scale down_weight up_weight inject_weight prev_block_output prev_post_gate "
-    "-> pre_output[..., W // num_branches] post_gate[..., num_branches] streams_out[..., W]",
-)
+@device("""HyperConnectionLowRankMix: streams[..., W] norm_scale down_weight up_weight inject_weight
+    prev_block_output prev_post_gate -> pre_output[..., W // num_branches] post_gate[..., num_branches]
+    streams_out[..., W]""")
 def hyper_connection_low_rank_mix(op: Op, W: Dim) -> None:
     """Streams (..., C * H) reduced to (..., H), a gate (..., C) for each, and the streams."""
     op.may_fail("weights must fit the streams")
@@ -225,27 +211,17 @@ def mamba2_verify(op: Op) -> Sequence[Tensor]:
     length, _ = op.sizes("projection", 2)
     inner = op.positive("heads") * op.integer("head_dim", 64)
     channels = inner + 2 * op.positive("n_groups") * op.integer("d_state", 128)
-    dtype = op.dtype("projection")
-    return (
-        of_dims(dtype, length, inner),
-        kept(op, "conv_state", 3),
-        kept(op, "ssm_state", 4),
-        of_dims(dtype, length, channels),
-        of_dims(DType.FLOAT, length, inner),
-    )
+    dtype, states = op.dtype("projection"), (kept(op, "conv_state", 3), kept(op, "ssm_state", 4))
+    results = of_dims(dtype, length, channels), of_dims(DType.FLOAT, length, inner)
+    return of_dims(dtype, length, inner), *states, *results
 
 
-@device(
-    "SpeculativePrefixCommit",
-    "next_tokens input_ids status ctl ctx_commit prefixes ptrs -> head_c updated_ctl updated_ctx_commit",
-)
+@device("""SpeculativePrefixCommit: next_tokens input_ids status ctl ctx_commit prefixes ptrs -> head_c updated_ctl
+    updated_ctx_commit""")
 def speculative_prefix_commit(op: Op) -> Sequence[Tensor]:
     """A length for each sequence of the batch, and the states that it updates."""
     op.may_fail(_STATE)
     tokens = op.tensor("next_tokens").shape
     batch = tokens[0] if tokens.rank == 2 else as_dim(1) if tokens.rank == 1 else UNKNOWN_SIZE
-    return (
-        of_dims(DType.INT32, batch),
-        Tensor(op.dtype("ctl"), op.tensor("ctl").shape),
-        Tensor(op.dtype("ctx_commit"), op.tensor("ctx_commit").shape),
-    )
+    ctl, commit = (Tensor(op.dtype(name), op.tensor(name).shape) for name in ("ctl", "ctx_commit"))
+    return of_dims(DType.INT32, batch), ctl, commit

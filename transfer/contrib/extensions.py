@@ -8,6 +8,7 @@ ONNX before version 10, or are plugins of TensorRT: types, and the shapes that o
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 from absint.lattices.dtype import DType
@@ -97,11 +98,11 @@ OTHERS = shaped(
 # Tokenizers
 
 
-@rule(
-    "GPT2Tokenizer CLIPTokenizer RobertaTokenizer SpmTokenizer",
-    "text add_special_tokens -> input_ids attention_mask offset_mapping",
-    domain=CONTRIB,
-)
+extension = partial(rule, domain=CONTRIB)
+
+
+@extension("""GPT2Tokenizer CLIPTokenizer RobertaTokenizer SpmTokenizer: text add_special_tokens
+    -> input_ids attention_mask offset_mapping""")
 def bpe_tokenizer(op: Op) -> Sequence[Tensor]:
     """Tokens of each string on a new last axis, as many as the longest has, or as padding_length says."""
     padding = op.integer("padding_length", -1)
@@ -110,18 +111,14 @@ def bpe_tokenizer(op: Op) -> Sequence[Tensor]:
     return found, found, Tensor(DType.INT64, spliced((), tokens, (const(2),)))
 
 
-@rule(
-    "SentencepieceTokenizer",
-    "text nbest_size alpha add_bos add_eos reverse fairseq -> tokens rows begins",
-    domain=CONTRIB,
-)
+@extension("SentencepieceTokenizer", "text nbest_size alpha add_bos add_eos reverse fairseq -> tokens rows begins")
 def sentencepiece_tokenizer(op: Op) -> Sequence[Tensor]:
     """Tokens of all strings in a row; where each string begins and the last ends; where each token begins."""
     count, text = of_dims(DType.INT32, op.fresh("tokens")), op.tensor("text").shape
     return count, of_dims(DType.INT64, text.size + 1), count
 
 
-@rule("BpeDecoder TrieDetokenizer", "ids -> Y", domain=CONTRIB)
+@extension("BpeDecoder TrieDetokenizer", "ids -> Y")
 def decode_rows(op: Op) -> Tensor:
     """One string for each row of tokens."""
     shape = op.tensor("ids").shape
@@ -130,29 +127,27 @@ def decode_rows(op: Op) -> Tensor:
     return Tensor(DType.STRING, shape_of(shape[:-1] if len(shape) > 1 else (const(1),)))
 
 
-@rule("BertTokenizerDecoder", "ids positions -> Y", domain=CONTRIB)
+@extension("BertTokenizerDecoder", "ids positions -> Y")
 def bert_decoder(op: Op) -> Tensor:
     """One string; with the attribute use_indices one for each pair of positions."""
     return of_dims(DType.STRING, UNKNOWN_SIZE if op.integer("use_indices", 0) else 1)
 
 
-NEWER = tuple(
-    changed(found, domain=EXTENSIONS)
-    for found in (*MEDIA, bpe_tokenizer, sentencepiece_tokenizer, decode_rows, bert_decoder)
-)
+_MOVED = (*MEDIA, bpe_tokenizer, sentencepiece_tokenizer, decode_rows, bert_decoder)
+NEWER = tuple(changed(found, domain=EXTENSIONS) for found in _MOVED)
 
 
 # Strings and other tensors
 
 
-@rule("StringEqual", "A B -> Y", domain=CONTRIB)
+@extension("StringEqual", "A B -> Y")
 def string_equal(op: Op) -> Tensor:
     """Compare strings: the shape is that of the input with more of them."""
     a, b = op.tensor("A").shape, op.tensor("B").shape
     return Tensor(DType.BOOL, a if not a.has_unknown and a == b else TOP_SHAPE)
 
 
-@rule("StringJoin", "text separator axis -> Y", domain=CONTRIB)
+@extension("StringJoin", "text separator axis -> Y")
 def string_join(op: Op) -> Tensor:
     """The strings along an axis, joined; one string for a vector or a scalar."""
     shape, axis = op.tensor("text").shape, op.constants("axis")
@@ -166,26 +161,19 @@ def string_join(op: Op) -> Tensor:
     return Tensor(DType.STRING, without(shape, axis))
 
 
-@rule(
-    "StringRegexSplitWithOffsets StringECMARegexSplitWithOffsets",
-    "text pattern keep_pattern -> words begins ends rows",
-    domain=CONTRIB,
-)
+@extension("""StringRegexSplitWithOffsets StringECMARegexSplitWithOffsets: text pattern keep_pattern
+    -> words begins ends rows""")
 def regex_split(op: Op) -> Sequence[Tensor]:
     """The words of all strings in a row, where each begins and ends; where the words of each string begin."""
     if op.outputs < 4:  # another version
         return of_dims(DType.STRING, UNKNOWN_SIZE), *[Tensor(DType.INT64)] * 2
     text, count = op.tensor("text").shape, op.fresh("words")
     places = of_dims(DType.INT64, count)
-    return (
-        of_dims(DType.STRING, count),
-        places,
-        places,
-        of_dims(DType.INT64, text[0] + 1 if text.rank else UNKNOWN_SIZE),
-    )
+    rows = of_dims(DType.INT64, text[0] + 1 if text.rank else UNKNOWN_SIZE)
+    return of_dims(DType.STRING, count), places, places, rows
 
 
-@rule("MaskedFill", "values mask -> Y", domain=CONTRIB)
+@extension("MaskedFill", "values mask -> Y")
 def masked_fill(op: Op) -> Tensor:
     """The strings that the mask keeps."""
     require_like(op, "mask", "values")
@@ -195,7 +183,7 @@ def masked_fill(op: Op) -> Tensor:
     return of_dims(DType.STRING, kept)
 
 
-@rule("VectorToString", "vectors -> Y", domain=CONTRIB)
+@extension("VectorToString", "vectors -> Y")
 def vector_to_string(op: Op) -> Tensor:
     """The string of each vector along the last axis, or of each number."""
     shape = op.tensor("vectors").shape
@@ -224,12 +212,11 @@ MAPPED = shaped(
 )
 
 
-@rule("ParametricSoftplus ScaledTanh", "X -> Y", until=LAST, complete=True)
-def parametric(op: Op) -> Tensor:
+@rule("ParametricSoftplus ScaledTanh", "X[...] -> Y[...]", until=LAST, complete=True)
+def parametric(op: Op) -> None:
     """A function of each element with the parameters alpha and beta: the shape of X."""
     for name in ("alpha", "beta"):
         op.reject(f"attribute {name} must be given", unless=name in op.attributes)
-    return Tensor(op.dtype("X"), op.tensor("X").shape)
 
 
 copied = rule("MemcpyFromHost MemcpyToHost", "X -> Y", complete=True, elements=True)(identity.function)
@@ -315,12 +302,8 @@ def efficient_nms(op: Op) -> Sequence[Tensor]:
     boxes, count = op.tensor("boxes").shape, op.positive("max_output_boxes")
     batch = boxes[0] if boxes.rank else op.sizes("scores", 3)[0]
     dtype = op.common_dtype("boxes", "scores")
-    return (
-        of_dims(DType.INT32, batch, 1),
-        of_dims(dtype, batch, count, 4),
-        of_dims(dtype, batch, count),
-        of_dims(DType.INT32, batch, count),
-    )
+    scores, classes = of_dims(dtype, batch, count), of_dims(DType.INT32, batch, count)
+    return of_dims(DType.INT32, batch, 1), of_dims(dtype, batch, count, 4), scores, classes
 
 
 efficient_nms_trt = changed(efficient_nms, domain="TRT")

@@ -24,15 +24,12 @@ def attention(op: Op) -> Sequence[Tensor]:
     """Self attention on one projection to queries, keys and values; present is (2, B, H, T, d)."""
     if op.integer("do_rotary", 0) == 1:
         op.reject("onnxruntime's CPU kernel does not rotate queries and keys", by="undocumented")
-    if op.has("past") and op.has("attention_bias"):
-        op.reject("attention_bias must come without a past")
+    op.reject("attention_bias must come without a past", unless=not (op.has("past") and op.has("attention_bias")))
     return _self_attention(op, "weights", op.dtype("input"))
 
 
-@kernel(
-    "QAttention",
-    "input weight bias input_scale weight_scale mask_index input_zero_point weight_zero_point past -> output present",
-)
+@kernel("""QAttention: input weight bias input_scale weight_scale mask_index input_zero_point weight_zero_point past
+    -> output present""")
 def q_attention(op: Op) -> Sequence[Tensor]:
     """Attention on quantised input and weights."""
     op.require(ge(op.sizes("input", 3)[0], 1), "input must have rows")
@@ -71,10 +68,8 @@ def _require_mask(op: Op, batch: Dim, length: Dim, total: Dim) -> None:
         op.require(no_scores, "onnxruntime's CPU kernel has no mask of rank 4", by="undocumented")
         op.require(ge(mask[2], total) & conditions.same_dims(mask.dims, (batch, 1, mask[3], mask[3])), _MASK)
         return
-    vectors = [(batch,), (2 * batch,), (3 * batch + 2,)]
-    conditions.require_form(
-        op, "mask_index", _MASK, *vectors, (batch, total), (batch, 1), (1, 1), (batch, length, total)
-    )
+    forms = (batch,), (2 * batch,), (3 * batch + 2,), (batch, total), (batch, 1), (1, 1), (batch, length, total)
+    conditions.require_form(op, "mask_index", _MASK, *forms)
     if mask.rank == 1:
         lengths = op.integers("mask_index")
         known = FALSE if lengths is None else conjunction(*(ge(size, 0) for size in lengths))
@@ -118,11 +113,8 @@ def _projection_sizes(op: Op, columns: Dim) -> tuple[Dim, Dim]:
     return const(hidden[1]), const(hidden[2])
 
 
-@device(
-    "DecoderMaskedSelfAttention",
-    "input weights bias mask_index past attention_bias past_sequence_length beam_width cache_indirection -> "
-    "output present",
-)
+@device("""DecoderMaskedSelfAttention: input weights bias mask_index past attention_bias past_sequence_length
+    beam_width cache_indirection -> output present""")
 def decoder_masked_self_attention(op: Op) -> Sequence[Tensor]:
     """Attention for one new token: Y (B, 1, hidden); present is past with that token."""
     op.require_equal(op.sizes("input", 3)[1], 1, "a decoder must take one token at a time")

@@ -61,12 +61,8 @@ def _beam_search(op: Op, model: int) -> tuple[Dim, list[Tensor]]:
         shape, prompt = op.tensor("input_ids").shape, UNKNOWN_SIZE
         batch = UNKNOWN_SIZE if shape.is_top or not len(shape) else shape[0]
     scores = op.common_dtype("length_penalty", "repetition_penalty")
-    steps = as_size(length - prompt)
-    return batch, [
-        of_dims(DType.INT32, batch, returned, length),
-        of_dims(scores, batch, returned),
-        of_dims(scores, steps, batch, beams, _vocabulary(op)),
-    ]
+    steps = of_dims(scores, as_size(length - prompt), batch, beams, _vocabulary(op))
+    return batch, [of_dims(DType.INT32, batch, returned, length), of_dims(scores, batch, returned), steps]
 
 
 @device("BeamSearch", f"{BEAM_INPUTS} -> sequences sequences_scores scores")
@@ -75,11 +71,8 @@ def beam_search(op: Op) -> Sequence[Tensor]:
     return _beam_search(op, op.integer("model_type", GPT))[1]
 
 
-@device(
-    "WhisperBeamSearch",
-    f"{BEAM_INPUTS} cross_qk_layer_head extra_decoding_ids temperature -> sequences sequences_scores scores "
-    "cross_qk non_speech_probs",
-)
+@device(f"""WhisperBeamSearch: {BEAM_INPUTS} cross_qk_layer_head extra_decoding_ids temperature -> sequences
+    sequences_scores scores cross_qk non_speech_probs""")
 def whisper_beam_search(op: Op) -> Sequence[Tensor]:
     """BeamSearch for speech, with attention (B, num_return_sequences, heads, tokens, frames) and probabilities (B)."""
     batch, outputs = _beam_search(op, WHISPER)
@@ -111,10 +104,7 @@ def bifurcation_detector(op: Op) -> Sequence[Tensor]:
     (current,) = op.sizes("cur_tokens", 1)
     (source,) = op.sizes("src_tokens", 1)
     index = op.tensor("prev_suffix_match_idx")
-    if index.shape.is_top:
-        op.may_fail("prev_suffix_match_idx must hold one element")
-    else:
-        op.require(eq(index.shape.size, 1), "prev_suffix_match_idx must hold one element")
+    op.require(eq(index.shape.size, 1), "prev_suffix_match_idx must hold one element")
     tokens = current
     if op.has("pred_tokens"):
         (predicted,) = op.sizes("pred_tokens", 1)
@@ -147,21 +137,17 @@ def dynamic_time_warping(op: Op) -> Tensor:
     return of_dims(DType.INT32, 2, steps)
 
 
-@kernel(
-    "NGramHashMapping",
-    "input_ids multipliers vocab_sizes past_ids head_offsets eos_token_id segment_ids -> hash_ids present_ids",
-)
+@kernel("""NGramHashMapping: input_ids multipliers vocab_sizes past_ids head_offsets eos_token_id segment_ids
+    -> hash_ids present_ids""")
 def ngram_hash_mapping(op: Op) -> Sequence[Tensor]:
     """Hashes of the n-grams that end at each token: (B, S, hashes), and the last tokens, (B, max_ngram_size - 1)."""
     batch, length = op.sizes("input_ids", 2)
     return _hashes(op, (batch, length), batch)
 
 
-@kernel(
-    "VarlenNGramHashMapping",
-    "input_ids multipliers vocab_sizes cumulative_sequence_length past_ids head_offsets eos_token_id "
-    "segment_ids past_segment_ids capture_count -> hash_ids present_ids present_segment_ids state_update",
-)
+@kernel("""VarlenNGramHashMapping: input_ids multipliers vocab_sizes cumulative_sequence_length past_ids
+    head_offsets eos_token_id segment_ids past_segment_ids capture_count -> hash_ids present_ids present_segment_ids
+    state_update""")
 def varlen_ngram_hash_mapping(op: Op) -> Sequence[Tensor]:
     """NGramHashMapping on N tokens of B rows without padding; segments and captured states are outputs too."""
     (tokens,) = op.sizes("input_ids", 1)

@@ -19,18 +19,18 @@ from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Unknown, const, produc
 from absint.lattices.terms.interval import Congruence, Interval
 from absint.lattices.terms.normal import ceildiv
 from absint.lattices.value import Tensor, Value
-from absint.transfer import convolution, layout, normalisation, pooling, resize, sampling
+from absint.transfer import convolution, layout, normalisation, pooling, resize
+from absint.transfer.application import NEWEST, channels_last, of_rank, restate, retyped
 from absint.transfer.conditions import filled, not_empty, positive, require_one_value
 from absint.transfer.contrib.products import check_activation, require_sum
 from absint.transfer.contrib.quantised_layers import may_refuse_vectors, only_number, require_names
-from absint.transfer.contrib.views import NEWEST, channels_last, of_rank, restate, retyped
 from absint.transfer.op import Op
 from absint.transfer.rule import ONNX, Rule, Table, device, kernel, rule
 from absint.transfer.stating import AttributeValue
 
 NHWC = "com.ms.internal.nhwc"
 
-IMAGES = Table.of((convolution, normalisation, pooling, resize, sampling, layout))
+IMAGES = Table.of((convolution, normalisation, pooling, resize, layout))
 """ONNX's operators on images."""
 
 
@@ -292,10 +292,8 @@ def conv(op: Op) -> Value:
     """Conv; X of fewer channels than a block is not blocked, and Sum of the output's shape is added."""
     channels = op.sizes("X", 4)[1]
     check_activation(op)
-    op.require(
-        le(channels, LARGEST_BLOCK - 1) | divisible(channels, LEAST_BLOCK),
-        "channels of X must be fewer than a block or fill blocks",
-    )
+    fewer = le(channels, LARGEST_BLOCK - 1)
+    op.require(fewer | divisible(channels, LEAST_BLOCK), "channels of X must be fewer than a block or fill blocks")
     result = restate(op, onnx_rule(op, NEWEST), op.inputs[:3])[0]
     require_sum(op, "Sum", result)
     outputs = result.shape[1] if isinstance(result, Tensor) and result.shape.rank == 4 else UNKNOWN_SIZE

@@ -15,9 +15,8 @@ from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_SIZE, Dim, Unknown, con
 from absint.lattices.terms.interval import Interval
 from absint.lattices.value import MapOf, Tensor
 from absint.transfer.conditions import has_rank, required_text
-from absint.transfer.op import Op
+from absint.transfer.op import Op, of_dims
 from absint.transfer.rule import ML, rule
-from absint.transfer.semantics import RUNTIME
 
 POST_TRANSFORMS: Final = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
 
@@ -83,7 +82,7 @@ def _require_feature(op: Op, last: int) -> None:
     if shape.rank == 2:
         op.require(ge(shape[1], last + 1), reason)
         return
-    if shape.rank == 1 and op.semantics == RUNTIME:
+    if shape.rank == 1 and op.semantics == "onnxruntime":
         op.require(TRUE if last < 1 else FALSE, reason)
         op.may_fail("X must have rows of features, found a vector", at_load=True)
     else:
@@ -106,9 +105,7 @@ def require_read_features(op: Op) -> None:
         if node in roots and yes_leaves[node] and no_leaves[node] and yes[node] == no[node]:
             continue  # a tree of one leaf
         read.add(node)
-        waiting += [
-            child for child, is_leaf in ((yes[node], yes_leaves[node]), (no[node], no_leaves[node])) if not is_leaf
-        ]
+        waiting += [yes[node]] * (not yes_leaves[node]) + [no[node]] * (not no_leaves[node])
     if read:
         _require_feature(op, max(features[node] for node in read))
 
@@ -137,16 +134,14 @@ def _last_feature(op: Op, leaves: str, results: int) -> int | None:
     """The highest feature that a branch reads, -1 without any; None if the nodes form no trees or a leaf is wrong."""
     trees, ids, features, values, modes, yes, no = (listed(op, name) for name in _NODES)
     count = len(trees)
-    optional = (len(listed(op, name)) for name in _OPTIONAL if op.semantics != RUNTIME)
+    optional = (len(listed(op, name)) for name in _OPTIONAL if op.semantics != "onnxruntime")
     if not count or any(len(part) != count for part in (ids, features, values, modes, yes, no)):
         return None
     if any(size not in (0, count) for size in optional) or not _MODES.issuperset(modes):
         return None
     keys: list[Key] = list(zip(trees, ids, strict=True))
-    children = {
-        key: () if mode == "LEAF" else ((key[0], left), (key[0], right))
-        for key, mode, left, right in zip(keys, modes, yes, no, strict=True)
-    }
+    rows = zip(keys, modes, yes, no, strict=True)
+    children = {key: () if mode == "LEAF" else ((key[0], a), (key[0], b)) for key, mode, a, b in rows}
     if len(children) != count or not _are_trees(children):
         return None
     if not _have_results(op, leaves, results, {key for key, below in children.items() if not below}):
@@ -193,10 +188,8 @@ def svm_classifier(op: Op) -> Sequence[Tensor]:
         elif not chances:
             scores = max(pairs, 2)
     rows = rows_of(op, _features(op, vectors, labels, pairs if vectors > 0 else 1, fits))
-    return (
-        Tensor(DType.STRING if is_text else DType.INT64, shape_of((rows,))),
-        Tensor(DType.FLOAT, shape_of((rows, const(scores) if scores else UNKNOWN_SIZE))),
-    )
+    table = of_dims(DType.FLOAT, rows, scores if scores else UNKNOWN_SIZE)
+    return of_dims(DType.STRING if is_text else DType.INT64, rows), table
 
 
 @rule("SVMRegressor", "X -> Y", domain=ML, complete=True)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import FALSE, Relation, conjunction, disjunction, divisible, eq, ge, le, lt
 from absint.lattices.shape import TOP_SHAPE
-from absint.lattices.terms.expr import UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr, const
+from absint.lattices.terms.expr import UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr
 from absint.lattices.terms.normal import maximum
 from absint.lattices.value import Tensor
 from absint.transfer import conditions
@@ -29,11 +29,8 @@ class Projected(NamedTuple):
     value_size: Dim
 
 
-@kernel(
-    "MultiHeadAttention",
-    "query key value bias key_padding_mask attention_bias past_key past_value past_sequence_length "
-    "cache_indirection -> output present_key present_value qk",
-)
+@kernel("""MultiHeadAttention: query key value bias key_padding_mask attention_bias past_key past_value
+    past_sequence_length cache_indirection -> output present_key present_value qk""")
 def multi_head_attention(op: Op) -> Sequence[Tensor]:
     """Attention on separate or packed queries, keys and values; present is (B, H, T, d)."""
     heads, has_past = op.positive("num_heads"), conditions.require_together(op, "past_key", "past_value")
@@ -55,11 +52,8 @@ def multi_head_attention(op: Op) -> Sequence[Tensor]:
     return _multi_head(op, found, heads, "key_padding_mask", forms, shared=shared)
 
 
-@kernel(
-    "DecoderMaskedMultiHeadAttention",
-    "query key value mask_index attention_bias past_key past_value past_sequence_length beam_width "
-    "cache_indirection bias -> output present_key present_value qk",
-)
+@kernel("""DecoderMaskedMultiHeadAttention: query key value mask_index attention_bias past_key past_value
+    past_sequence_length beam_width cache_indirection bias -> output present_key present_value qk""")
 def decoder_masked_multi_head_attention(op: Op) -> Sequence[Tensor]:
     """MultiHeadAttention for one new token, on a cache that has room for it."""
     heads, has_past = op.positive("num_heads"), conditions.require_together(op, "past_key", "past_value")
@@ -136,19 +130,14 @@ def _multi_head(
             op.require_equal(room, past, "cache_indirection must have the length of the buffer")
             op.may_fail("cache_indirection must name beams")
     op.require_dims("bias", 2 * found.query_size + found.value_size)
-    conditions.require_form(
-        op, mask, f"{mask} must fit the keys", *masks, (batch, seen), *[(batch, length, seen)] * bool(masks)
-    )
+    forms = [*masks, (batch, seen), *[(batch, length, seen)] * bool(masks)]
+    conditions.require_form(op, mask, f"{mask} must fit the keys", *forms)
     conditions.require_scores(op, batch, heads, length, seen)
     if op.wants(3):
         op.may_fail("the model must declare the type of qk")
-    lead = (batch, const(heads))
-    return (
-        of_dims(dtype, batch, length, found.value_size),
-        of_dims(dtype, *lead, stored, head),
-        of_dims(dtype, *lead, stored, found.value_size // heads),
-        of_dims(DType.UNDEFINED, *lead, length, as_size(seen)),
-    )
+    output, scores = (batch, length, found.value_size), (batch, heads, length, as_size(seen))
+    present = [of_dims(dtype, batch, heads, stored, size) for size in (head, found.value_size // heads)]
+    return of_dims(dtype, *output), *present, of_dims(DType.UNDEFINED, *scores)
 
 
 def _split(op: Op, found: Projected) -> Iterator[tuple[str, Dim, Dim]]:
@@ -163,17 +152,14 @@ def _projected(op: Op, heads: int) -> Projected:
     """The sizes, whatever layout the inputs have, which must agree."""
     query = op.tensor("query").shape
     op.reject("query must have rank 3 or 5", unless=query.rank in (None, 3, 5), found=query)
-    if op.has("value") and not op.has("key"):
-        op.reject("value needs key, which is missing")
+    op.reject("value needs key, which is missing", unless=op.has("key") or not op.has("value"))
     if query.rank == 5:
-        if op.has("key"):
-            op.reject("a packed query must come without key and value")
+        op.reject("a packed query must come without key and value", unless=not op.has("key"))
         batch, length, _, _, head = query
         op.require_dims("query", batch, length, heads, 3, head)
         op.reject(_PACKED, by="undocumented")
         return Projected(batch, length, length, head * heads, head * heads)
-    if query.is_top:
-        op.may_fail("query must have rank 3 or 5")
+    op.may_fail("query must have rank 3 or 5", unless=not query.is_top)
     batch, length, size = (UNKNOWN_SIZE,) * 3 if query.is_top else query.dims
     if not op.has("key"):
         return Projected(batch, length, length, size // 3, size // 3)
@@ -182,8 +168,7 @@ def _projected(op: Op, heads: int) -> Projected:
         length_of_keys = op.sizes("key", 5)[1]
         op.require_dims("key", batch, length_of_keys, heads, 2, head)
         op.reject(_PACKED, by="undocumented")
-        if op.has("bias"):
-            op.reject("packed keys must come without bias")
+        op.reject("packed keys must come without bias", unless=not op.has("bias"))
         return Projected(batch, length, length_of_keys, size, size)
     value = op.tensor("value").shape
     if key.is_top or value.is_top:
@@ -200,12 +185,9 @@ def _projected(op: Op, heads: int) -> Projected:
     return Projected(batch, length, key[2], size, head * heads)
 
 
-@kernel(
-    "GroupQueryAttention",
-    "query key value past_key past_value seqlens_k total_sequence_length cos_cache sin_cache position_ids "
-    "attention_bias head_sink k_scale v_scale q_norm_weight k_norm_weight query_seqlens -> output present_key "
-    "present_value output_qk",
-)
+@kernel("""GroupQueryAttention: query key value past_key past_value seqlens_k total_sequence_length cos_cache
+    sin_cache position_ids attention_bias head_sink k_scale v_scale q_norm_weight k_norm_weight query_seqlens
+    -> output present_key present_value output_qk""")
 def group_query_attention(op: Op) -> Sequence[Tensor]:
     """Attention whose heads share keys and values; present is (B, kv_num_heads, max(P, total_sequence_length), d).
 
@@ -228,19 +210,14 @@ def group_query_attention(op: Op) -> Sequence[Tensor]:
     _require_group_form(op)
     _require_group_inputs(op, batch, length, total, present, heads, head)
     kinds = [op.dtype(name) if op.has(name) else dtype for name in ("past_key", "past_value")]
-    return (
-        of_dims(dtype, batch, length, head * heads),
-        *(of_dims(kind, batch, groups, present, stored) for kind in kinds),
-        of_dims(dtype, batch, heads, length, total),
-    )
+    caches = (of_dims(kind, batch, groups, present, stored) for kind in kinds)
+    return of_dims(dtype, batch, length, head * heads), *caches, of_dims(dtype, batch, heads, length, total)
 
 
 def _stored_size(op: Op, head: Dim, groups: int) -> Dim:
     """The size in which a cache stores a head, whose quantisation must be whole. Without that of K, V has none."""
-    k, v = (
-        conditions.of_attribute(op, f"{name}_quant_type", ("NONE", "PER_TENSOR", "PER_CHANNEL"), "NONE")
-        for name in "kv"
-    )
+    kinds = ("NONE", "PER_TENSOR", "PER_CHANNEL")
+    k, v = (conditions.of_attribute(op, f"{name}_quant_type", kinds, "NONE") for name in "kv")
     width = op.integer("kv_cache_bit_width", 0)
     kept = {0: op.dtype("query"), 4: DType.UINT8, 8: DType.INT8}.get(width)
     if kept is None or (width == 0) != (k == "NONE") or (width and k != v):
@@ -339,8 +316,7 @@ def _cache_lengths(op: Op, new: Dim, length: Dim) -> tuple[Dim, Dim, Dim]:
     total = conditions.scalar_size(op, "total_sequence_length")
     op.require(ge(total, 1), "total_sequence_length must be positive")
     if not conditions.require_together(op, "past_key", "past_value"):
-        if _windowed(op):
-            op.reject("a sliding window needs a past, which is missing")
+        op.reject("a sliding window needs a past, which is missing", unless=not _windowed(op))
         op.require_equal(new, length, "each query must have a key where there is no past")
         op.require_equal(total, new, "total_sequence_length must count the keys where there is no past")
         known = conditions.first_known(new, length, total)

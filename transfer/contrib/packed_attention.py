@@ -19,9 +19,8 @@ from absint.transfer.op import Op, of_dims
 from absint.transfer.rule import MICROSOFT, device, shaped
 
 
-@device(
-    "PackedMultiHeadAttention", "query key value bias token_offset cumulative_sequence_length attention_bias -> output"
-)
+@device("""PackedMultiHeadAttention: query key value bias token_offset cumulative_sequence_length attention_bias
+    -> output""")
 def packed_multi_head_attention(op: Op) -> Tensor:
     """MultiHeadAttention on N tokens: (N, hidden size of the values)."""
     heads, query, dtype = op.positive("num_heads"), op.tensor("query").shape, op.common_dtype("query", "value")
@@ -57,31 +56,16 @@ def paged_attention(op: Op) -> Sequence[Tensor]:
     return (of_dims(op.dtype("query"), tokens, head * heads), kept(op, "key_cache", 4), kept(op, "value_cache", 4))
 
 
-@device(
-    "RemovePadding",
-    "input[B, S, H] sequence_token_count[B] "
-    "-> output[Tokens, H] token_offset:int32[B, S] cumulated_seq_len:int32[B + 1] max_seq_len:int32[1]",
-)
+@device("""RemovePadding: input[B, S, H] sequence_token_count[B] -> output[Tokens, H] token_offset:int32[B, S]
+    cumulated_seq_len:int32[B + 1] max_seq_len:int32[1]""")
 def remove_padding(op: Op, B: Dim, S: Dim) -> None:
     """The tokens of all rows, (N, hidden), with their offsets (B, S), the sums of lengths (B + 1) and the longest."""
     op.may_fail("a row must not have more tokens than its length")
     op.define(le(op.fresh("tokens"), B * S), "padding is removed")
 
 
-PADDED = shaped(
-    """
-    # The tokens back in rows: (B, S, hidden).
-    RestorePadding: input[N, H] token_offset[B, S] -> output[B, S, H]
-    ! the offsets must fit the tokens
-    """,
-    domain=MICROSOFT,
-)
-
-
-@device(
-    "SparseAttention DynamicSparseAttention",
-    "query key value past_key past_value -> output present_key present_value validation_status",
-)
+@device("""SparseAttention DynamicSparseAttention: query key value past_key past_value -> output present_key
+    present_value validation_status""")
 def sparse_attention(op: Op) -> Sequence[Tensor]:
     """Attention whose heads share keys and values, in a cache that keeps its shape (B, kv_num_heads, P, d)."""
     heads, groups, dtype = op.positive("num_heads"), op.positive("kv_num_heads"), op.dtype("query")
@@ -106,12 +90,9 @@ def _policy(op: Op) -> tuple[bool, int, int]:
     return compressed, ratio, op.positive("index_topk") if compressed else op.positive("token_budget") + ratio - 1
 
 
-@device(
-    "SparseAttentionIndexer",
-    "query key query_norm_weight key_norm_weight cos_cache sin_cache mask past_key gate position_bias "
-    "head_weights position_ids past_sequence_length past_proj_buffer -> selected_indices present_key "
-    "present_proj_buffer",
-)
+@device("""SparseAttentionIndexer: query key query_norm_weight key_norm_weight cos_cache sin_cache mask past_key
+    gate position_bias head_weights position_ids past_sequence_length past_proj_buffer -> selected_indices
+    present_key present_proj_buffer""")
 def sparse_attention_indexer(op: Op) -> Sequence[Tensor]:
     """The entries each query may read, (B, S, capacity); the keys and the new ones, one for each block in csa."""
     compressed, ratio, capacity = _policy(op)
@@ -126,11 +107,8 @@ def sparse_attention_indexer(op: Op) -> Sequence[Tensor]:
     pending = op.sizes("past_proj_buffer", 4)[2] if compressed else UNKNOWN_SIZE
     added = (mod(pending, ratio) + length) // ratio if compressed else length
     present = past if op.has("past_sequence_length") else past + added
-    return (
-        selected,
-        of_dims(dtype, batch, present, size),
-        of_dims(dtype, 2, batch, _pending(op, pending, length, ratio), 2 * size),
-    )
+    waiting = of_dims(dtype, 2, batch, _pending(op, pending, length, ratio), 2 * size)
+    return selected, of_dims(dtype, batch, present, size), waiting
 
 
 def _pending(op: Op, before: Dim, new: Dim, ratio: int) -> Dim:
@@ -140,14 +118,11 @@ def _pending(op: Op, before: Dim, new: Dim, ratio: int) -> Dim:
     return choose(op.facts, lt(before + new, ratio), before + new, mod(before + new, ratio) + ratio)
 
 
-@device(
-    "PackedSparseAttentionIndexer",
-    "query key query_norm_weight key_norm_weight cos_cache sin_cache cumulative_sequence_lengths "
-    "past_sequence_lengths gate position_bias head_weights position_ids past_key_state past_kv_buffer "
-    "past_gate_buffer past_state_lengths state_update_capture_count state_update_active indexshare_mode "
-    "merged_indices merged_counts merged_status -> selected_indices selected_counts present_key_state "
-    "present_kv_buffer present_gate_buffer present_state_lengths state_update indexshare_status state_status",
-)
+@device("""PackedSparseAttentionIndexer: query key query_norm_weight key_norm_weight cos_cache sin_cache
+    cumulative_sequence_lengths past_sequence_lengths gate position_bias head_weights position_ids past_key_state
+    past_kv_buffer past_gate_buffer past_state_lengths state_update_capture_count state_update_active
+    indexshare_mode merged_indices merged_counts merged_status -> selected_indices selected_counts present_key_state
+    present_kv_buffer present_gate_buffer present_state_lengths state_update indexshare_status state_status""")
 def packed_sparse_attention_indexer(op: Op) -> Sequence[Tensor]:
     """The entries each of N tokens may read, (N, capacity), and their number; states of unchanged shapes."""
     _, _, capacity = _policy(op)
@@ -156,36 +131,24 @@ def packed_sparse_attention_indexer(op: Op) -> Sequence[Tensor]:
     op.may_fail("the inputs must fit together")
     batch = op.sizes("past_key_state", 3)[0]
     gate = kept(op, "past_gate_buffer", 3)
-    return (
-        of_dims(DType.INT32, tokens, capacity),
-        of_dims(DType.INT32, tokens),
-        kept(op, "past_key_state", 3),
-        kept(op, "past_kv_buffer", 3),
-        gate,
-        kept(op, "past_state_lengths", 2),
-        of_dims(op.common_dtype("query", "past_key_state"), batch, op.integer("state_update_capacity", 0), size),
-        of_dims(DType.INT32, tokens),
-        of_dims(DType.INT32, batch),
-    )
+    states = kept(op, "past_key_state", 3), kept(op, "past_kv_buffer", 3), gate, kept(op, "past_state_lengths", 2)
+    room, counts = op.integer("state_update_capacity", 0), of_dims(DType.INT32, tokens)
+    update = of_dims(op.common_dtype("query", "past_key_state"), batch, room, size)
+    return of_dims(DType.INT32, tokens, capacity), counts, *states, update, counts, of_dims(DType.INT32, batch)
 
 
-@device(
-    "DecoderAttention",
-    "query[S, B, D] key[L, B, D] q_weight[D, D] kv_weight[D, 2 * D] bias[3 * D] key_padding_mask key_cache value_cache "
-    "static_kv use_past has_layer_state has_key_padding_mask -> output[S, B, D] "
-    "new_key_cache[B, num_heads, ?, D // num_heads] new_value_cache[B, num_heads, ?, D // num_heads]",
-)
+@device("""DecoderAttention: query[S, B, D] key[L, B, D] q_weight[D, D] kv_weight[D, 2 * D] bias[3 * D]
+    key_padding_mask key_cache value_cache static_kv use_past has_layer_state has_key_padding_mask
+    -> output[S, B, D] new_key_cache[B, num_heads, ?, D // num_heads]
+    new_value_cache[B, num_heads, ?, D // num_heads]""")
 def decoder_attention(op: Op, D: Dim) -> None:
     """Attention of (S, B, D) on (L, B, D); caches (B, H, length, d), whose length depends on flags."""
     head_size(op, D, op.positive("num_heads"))
     op.may_fail("mask and caches must fit the inputs")
 
 
-@device(
-    "LongformerAttention",
-    "input[B, S, D] weight[D, 3 * D] bias[3 * D] mask[B, S] global_weight[D, 3 * D] global_bias[3 * D] global[B, S] "
-    "-> output[B, S, D]",
-)
+@device("""LongformerAttention: input[B, S, D] weight[D, 3 * D] bias[3 * D] mask[B, S] global_weight[D, 3 * D]
+    global_bias[3 * D] global[B, S] -> output[B, S, D]""")
 def longformer_attention(op: Op, D: Dim) -> None:
     """Attention within windows and to some tokens: the shape of the input, (B, S, D)."""
     head_size(op, D, op.positive("num_heads"))
@@ -205,8 +168,11 @@ def gated_relative_position_bias(op: Op) -> Tensor:
     return of_dims(op.dtype("query_layer"), batch, heads, known, known)
 
 
-ROTATIONS = shaped(
+MOVES = shaped(
     """
+    # The tokens back in rows: (B, S, hidden).
+    RestorePadding: input[N, H] token_offset[B, S] -> output[B, S, H]
+    ! the offsets must fit the tokens
     # Queries and keys with pairs of features rotated by the angles `emb`: their shapes.
     GemmaRotaryEmbedding: emb[B, S, D] q[B, H, S, D] q_rot[B, H, S, D] k[B, K, S, D] k_rot[B, K, S, D]
         -> output1:q&q_rot[B, H, S, D] output2:k&k_rot[B, K, S, D]

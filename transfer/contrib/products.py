@@ -11,8 +11,8 @@ from absint.lattices.logic.relation import FALSE, Relation, conjunction, disjunc
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, as_dim, product
 from absint.lattices.value import Tensor, Value
+from absint.transfer.application import restate
 from absint.transfer.conditions import of_attribute, same_dims
-from absint.transfer.contrib.views import restate
 from absint.transfer.convolution import conv
 from absint.transfer.linalg import gemm, matmul_shape
 from absint.transfer.op import Op, as_size
@@ -209,9 +209,8 @@ def weight_product(op: Op) -> Tensor:
     return packed_product(op, columns * (2 if "Fp4" in op.name else 1), rows)
 
 
-matmul_fp4 = device("MatMulBlockQuantizedFp4Weight", "A B weight_scale weight_scale_2 input_scale bias -> Y")(
-    weight_product
-)
+_FP4 = "A B weight_scale weight_scale_2 input_scale bias -> Y"
+matmul_fp4 = device("MatMulBlockQuantizedFp4Weight", _FP4)(weight_product)
 matmul_fp8 = device("MatMulBlockQuantizedFp8Weight", "A B b_scale a_scale bias -> Y")(weight_product)
 
 
@@ -229,20 +228,14 @@ def packed_products(op: Op) -> list[Tensor]:
     return [*results, Tensor(op.dtype("A"), a)]
 
 
-matmul_n_bits_mlp = device(
-    "MatMulNBitsMlp", "A skip norm_scale gate_B gate_scales gate_bias up_B up_scales up_bias -> Y input_skip_bias_sum"
-)(packed_products)
-matmul_n_bits_qkv = device(
-    "MatMulNBitsQkv",
-    "A skip norm_scale q_B q_scales q_bias k_B k_scales k_bias v_B v_scales v_bias -> Q K V input_skip_bias_sum",
-)(packed_products)
+matmul_n_bits_mlp = device("""MatMulNBitsMlp: A skip norm_scale gate_B gate_scales gate_bias up_B up_scales up_bias
+    -> Y input_skip_bias_sum""")(packed_products)
+matmul_n_bits_qkv = device("""MatMulNBitsQkv: A skip norm_scale q_B q_scales q_bias k_B k_scales k_bias v_B v_scales
+    v_bias -> Q K V input_skip_bias_sum""")(packed_products)
 
 
-@kernel(
-    "MoE",
-    "input router_probs fc1_experts_weights fc1_experts_bias fc2_experts_weights fc2_experts_bias "
-    "fc3_experts_weights fc3_experts_bias -> output",
-)
+@kernel("""MoE: input router_probs fc1_experts_weights fc1_experts_bias fc2_experts_weights fc2_experts_bias
+    fc3_experts_weights fc3_experts_bias -> output""")
 def mixture_of_experts(op: Op) -> Tensor:
     """The shape of the input, of rank 2 or 3: each token passes through the experts that the router chooses."""
     output, hidden, experts = _routed(op)
@@ -269,25 +262,21 @@ def _require_layers(op: Op, hidden: Dim, experts: Dim, halves: int | None) -> No
     fits: list[Relation] = []
     for inner, turn in ((second[2], 1), (second[1], -1)):
         wide = UNKNOWN_SIZE if halves is None else halves * inner
-        form = (
-            same_dims(first, (experts, *(wide, hidden)[::turn])),
-            same_dims(second, (experts, *(hidden, inner)[::turn])),
-        )
-        bias = [same_dims(op.sizes(name, 2), (experts, wide)) for name in ("fc1_experts_bias",) if op.has(name)]
-        fits.append(conjunction(*form, *bias))
+        form = [same_dims(first, (experts, *(wide, hidden)[::turn]))]
+        form.append(same_dims(second, (experts, *(hidden, inner)[::turn])))
+        if op.has("fc1_experts_bias"):
+            form.append(same_dims(op.sizes("fc1_experts_bias", 2), (experts, wide)))
+        fits.append(conjunction(*form))
     op.require(disjunction(*fits), "the layers must fit the tokens, the experts and each other")
 
 
 _OF_EXPERTS = ("relu", "gelu", "silu", "swiglu", "identity")
 
 
-@device(
-    "QMoE",
-    "input router_probs fc1_experts_weights fc1_scales fc1_experts_bias fc2_experts_weights fc2_scales "
-    "fc2_experts_bias fc3_experts_weights fc3_scales fc3_experts_bias fc1_zero_points fc2_zero_points "
-    "fc3_zero_points router_weights fc1_global_scale fc2_global_scale fc1_act_scale fc2_act_scale "
-    "fc1_act_block_scale fc2_act_block_scale -> output",
-)
+@device("""QMoE: input router_probs fc1_experts_weights fc1_scales fc1_experts_bias fc2_experts_weights fc2_scales
+    fc2_experts_bias fc3_experts_weights fc3_scales fc3_experts_bias fc1_zero_points fc2_zero_points fc3_zero_points
+    router_weights fc1_global_scale fc2_global_scale fc1_act_scale fc2_act_scale fc1_act_block_scale
+    fc2_act_block_scale -> output""")
 def quantised_mixture_of_experts(op: Op) -> Tensor:
     """MoE with packed weights."""
     op.may_fail("the weights must fit the tokens and the experts")
@@ -298,8 +287,7 @@ def _routed(op: Op) -> tuple[Tensor, Dim, Dim]:
     """The output, the size of a token, and the number of experts."""
     x = op.tensor("input")
     op.reject("input must have rank 2 or 3", unless=x.shape.rank in (None, 2, 3), found=x.shape)
-    if x.shape.is_top:
-        op.may_fail("input must have rank 2 or 3")
+    op.may_fail("input must have rank 2 or 3", unless=not x.shape.is_top)
     tokens, hidden = (UNKNOWN_SIZE,) * 2 if x.shape.is_top else (product(x.shape[:-1]), x.shape[-1])
     rows, experts = op.sizes("router_probs", 2)
     op.require_equal(rows, tokens, "the router must have a row for each token")

@@ -16,11 +16,11 @@ from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim
 from absint.lattices.terms.normal import ceildiv
 from absint.lattices.value import SparseTensor, Tensor, Value
 from absint.transfer import elementwise, linalg, normalisation, recurrent
+from absint.transfer.application import restate, retyped, viewed
 from absint.transfer.concat import joined
 from absint.transfer.conditions import one_value, require_like, require_one_value
 from absint.transfer.contrib import com_microsoft
 from absint.transfer.contrib.products import swapped
-from absint.transfer.contrib.views import restate, retyped, viewed
 from absint.transfer.elements.arithmetic import constant
 from absint.transfer.elements.conversion import type_attribute
 from absint.transfer.linalg import matmul_shape
@@ -199,8 +199,7 @@ def q_linear_concat(op: Op) -> Tensor:
         op.may_fail("scales and zero points must be single values", unless=one_value(shape))
     dtype = op.dtype("Y_zero_point")
     tensors = [part if isinstance(part, Tensor) else ANY_TENSOR for part in parts[::3]]
-    if any(tensor.dtype is not dtype for tensor in tensors):
-        op.may_fail("all tensors must have the same type")
+    op.may_fail("all tensors must have the same type", unless=all(tensor.dtype is dtype for tensor in tensors))
     if any(isinstance(part, Tensor) and part.dtype is not dtype for part in parts[2::3]):
         op.may_fail("all zero points must have the type of the tensors")
     if any(isinstance(part, Tensor) and part.dtype is not DType.FLOAT for part in parts[1::3]):
@@ -219,20 +218,15 @@ def q_linear_softmax(op: Op) -> Value:
         if op.has(name):
             shape = op.tensor(name).shape
             op.may_fail(f"{name} must not be empty", unless=FALSE if shape.is_top else ge(shape.size, 1))
-    if only_number(op, "X_scale") <= 0:
-        op.may_fail("X_scale must be positive")
-    return restate(op, normalisation.softmax, op.inputs[:1], version=version, attributes={"axis": -1, **op.attributes})[
-        0
-    ]
+    op.may_fail("X_scale must be positive", unless=only_number(op, "X_scale") > 0)
+    attributes = {"axis": -1, **op.attributes}
+    return restate(op, normalisation.softmax, op.inputs[:1], version=version, attributes=attributes)[0]
 
 
-@kernel(
-    "QEmbedLayerNormalization",
-    "input_ids segment_ids word_embedding_quant position_embedding_quant segment_embedding gamma_quant "
-    "beta_quant mask word_embedding_scale position_embedding_scale segment_embedding_scale gamma_scale "
-    "beta_scale word_embedding_zero_point position_embedding_zero_point segment_embedding_zero_point "
-    "gamma_zero_point beta_zero_point -> layernorm_out mask_index_out",
-)
+@kernel("""QEmbedLayerNormalization: input_ids segment_ids word_embedding_quant position_embedding_quant
+    segment_embedding gamma_quant beta_quant mask word_embedding_scale position_embedding_scale
+    segment_embedding_scale gamma_scale beta_scale word_embedding_zero_point position_embedding_zero_point
+    segment_embedding_zero_point gamma_zero_point beta_zero_point -> layernorm_out mask_index_out""")
 def q_embed_layer_normalization(op: Op) -> Sequence[Value]:
     """EmbedLayerNormalization of quantised tables, in the type of their scales."""
     dtype = op.common_dtype("word_embedding_scale", "position_embedding_scale", "gamma_scale", "beta_scale")
@@ -244,13 +238,11 @@ def q_embed_layer_normalization(op: Op) -> Sequence[Value]:
     return restate(op, com_microsoft.embed_layer_normalization, [*op.inputs[:2], *tables, *op.inputs[7:8]])[:2]
 
 
-@kernel(
-    "DynamicQuantizeLSTM",
-    "X W R B sequence_lens initial_h initial_c P W_scale W_zero_point R_scale R_zero_point -> Y Y_h Y_c",
-)
+@kernel("""DynamicQuantizeLSTM: X W R B sequence_lens initial_h initial_c P W_scale W_zero_point R_scale
+    R_zero_point -> Y Y_h Y_c""")
 def dynamic_quantize_lstm(op: Op) -> Sequence[Value]:
     """LSTM with quantised weights, which are the transposes of LSTM's."""
-    weights = [_transposed(op, name) for name in ("W", "R")]
+    weights = [Tensor(op.dtype("X"), swapped(op.tensor(name).shape, True)) for name in ("W", "R")]
     directions, gates = 1 + (op.string("direction") == "bidirectional"), 4 * op.integer("hidden_size", 0)
     for name in op.rule.inputs[8:]:
         shape, reason = op.tensor(name).shape, f"{name} must have a value for each direction, or each of its columns"
@@ -263,10 +255,6 @@ def dynamic_quantize_lstm(op: Op) -> Sequence[Value]:
         if name.endswith("zero_point") and len(shape) == 2:
             op.may_fail("the zero points of all columns must be equal, those of signed weights 0")
     return restate(op, recurrent.lstm, [op.value("X"), *weights, *op.inputs[3:8]])
-
-
-def _transposed(op: Op, name: str) -> Value:
-    return Tensor(op.dtype("X"), swapped(op.tensor(name).shape, True))
 
 
 @kernel("GatherBlockQuantized", "data indices scales zero_points -> output")

@@ -26,8 +26,7 @@ def _windowed(op: Op) -> tuple[Dim, ...]:
     """The leading axis of a state that covers the last tokens."""
     window = op.integer("state_window", 0)
     op.reject("state_window must not be negative", unless=window >= 0, found=window)
-    if window:
-        op.reject("onnxruntime's CPU kernel has no window of states", by="undocumented")
+    op.reject("onnxruntime's CPU kernel has no window of states", unless=not window, by="undocumented")
     return (const(window),) if window else ()
 
 
@@ -55,10 +54,8 @@ def linear_attention(op: Op) -> Sequence[Tensor]:
         forms = [(batch, length, const(groups)), (batch, length, most)]
         conditions.require_form(op, name, f"{name} must fit the heads of the keys", *forms)
     dtype = op.common_dtype("query", "key", "value")
-    return (
-        of_dims(dtype, batch, length, value_head * max(heads, groups)),
-        of_dims(op.dtype("past_state") if op.has("past_state") else dtype, *state),
-    )
+    present = of_dims(op.dtype("past_state") if op.has("past_state") else dtype, *state)
+    return of_dims(dtype, batch, length, value_head * max(heads, groups)), present
 
 
 @kernel("LinearAttentionGate", "a[..., H] dt_bias decay_scale b -> decay[..., H] beta:b[..., H]")
@@ -72,17 +69,13 @@ def linear_attention_gate(op: Op, H: Dim) -> None:
         conditions.require_like(op, "b", "a")
 
 
-@kernel(
-    "GatedDeltaNet",
-    "query key value cu_seqlens decay beta initial_state a_log dt_bias capture_count state_update_active -> "
-    "output final_state state_update",
-)
+@kernel("""GatedDeltaNet: query key value cu_seqlens decay beta initial_state a_log dt_bias capture_count
+    state_update_active -> output final_state state_update""")
 def gated_delta_net(op: Op) -> Sequence[Tensor]:
     """Gated delta rule on tokens (..., H, d): (..., H, v), states (B, H, v, d), and their updates."""
     query, packed = op.tensor("query").shape, not op.has("key")
     op.reject("key and value must be given together", unless=op.has("key") == op.has("value"))
-    if packed and not op.has("initial_state"):
-        op.reject("a packed query needs initial_state, which is missing")
+    op.reject("a packed query needs initial_state, which is missing", unless=op.has("initial_state") or not packed)
     batch, heads, value, key = op.sizes("initial_state", 4)
     if query.rank is not None and query.rank not in ((2, 3) if packed else (3, 4)):
         op.reject(f"query must have the axes (tokens, ...) or (batch, length, ...), found shape {query}")
@@ -110,18 +103,14 @@ def gated_delta_net(op: Op) -> Sequence[Tensor]:
     changes = UNKNOWN_SIZE if packed else as_size(capacity * (heads + query[-2] * key + heads * value))
     if op.has("decay") and op.tensor("decay").shape.rank != len(lead) + 1:
         changes = UNKNOWN_SIZE
-    return (
-        Tensor(op.dtype("query"), shape_of((*lead, heads, value))),
-        of_dims(DType.FLOAT, batch, heads, value, key),
-        of_dims(DType.FLOAT, batch, changes),
-    )
+    states = of_dims(DType.FLOAT, batch, heads, value, key), of_dims(DType.FLOAT, batch, changes)
+    return of_dims(op.dtype("query"), *lead, heads, value), *states
 
 
 def _rows_of_tokens(op: Op, lead: Sequence[Dim], rows: Dim) -> Dim:
     """The number of rows: the first of two axes, or as many as the offsets or the states say."""
     if len(lead) == 2:
-        if op.has("cu_seqlens"):
-            op.reject("cu_seqlens needs one axis of tokens")
+        op.reject("cu_seqlens needs one axis of tokens", unless=not op.has("cu_seqlens"))
         return conditions.first_known(lead[0], rows)
     if op.has("cu_seqlens"):
         return conditions.first_known(conditions.require_offsets(op, "cu_seqlens", lead[0]), rows)
@@ -142,11 +131,9 @@ def _require_updates(op: Op, lead: Sequence[Dim], heads: Dim, key: Dim) -> None:
     conditions.require_form(op, "decay", "decay must fit the heads", (*lead, heads), (*lead, heads, key))
     conditions.of_attribute(op, "beta_activation", ("none", "sigmoid"), "none")
     op.reject("chunk_size must be positive", unless=op.integer("chunk_size", 1) >= 1, found=op.integer("chunk_size"))
-    if op.number("gate_lower_bound", -5.0) >= 0:
-        op.may_fail("gate_lower_bound must be negative")
-    active = (
-        conditions.of_attribute(op, "gate_activation", ("none", "softplus", "qwen", "sigmoid", "kda"), "none") != "none"
-    )
+    op.may_fail("gate_lower_bound must be negative", unless=op.number("gate_lower_bound", -5.0) < 0)
+    activations = ("none", "softplus", "qwen", "sigmoid", "kda")
+    active = conditions.of_attribute(op, "gate_activation", activations, "none") != "none"
     given = [name for name in ("a_log", "dt_bias") if op.has(name)]
     if not op.has("decay"):
         if active or given:
@@ -182,12 +169,9 @@ def causal_conv_with_state(op: Op) -> Sequence[Tensor]:
 
 
 _EXTENDED: Final = {
-    "state_update_capacity": 0,
-    "state_length": 0,
-    "state_channels_last": -1,
-    "input_channels": 0,
+    "state_update_capacity": 0, "state_length": 0, "state_channels_last": -1, "input_channels": 0,
     "input_channel_offset": 0,
-}
+}  # fmt: skip
 """Attributes that a device alone takes, with their defaults."""
 
 
@@ -241,11 +225,8 @@ def causal_conv_with_state_onnx(op: Op) -> Sequence[Tensor]:
     return Tensor(dtype), Tensor(dtype)
 
 
-@kernel(
-    "VarlenCausalConvWithState",
-    "input weight cumulative_sequence_length bias initial_state capture_count kernel_delta previous_mask -> "
-    "output final_state state_update",
-)
+@kernel("""VarlenCausalConvWithState: input weight cumulative_sequence_length bias initial_state capture_count
+    kernel_delta previous_mask -> output final_state state_update""")
 def varlen_causal_conv_with_state(op: Op) -> Sequence[Tensor]:
     """CausalConvWithState on (N, channels) tokens of B rows; states (B, channels, positions) and the last inputs."""
     tokens, channels = op.sizes("input", 2)
@@ -264,11 +245,8 @@ def varlen_causal_conv_with_state(op: Op) -> Sequence[Tensor]:
     elif (op.integer("group_size", 1), op.integer("delta_offset", 0)) != (1, 0):
         op.reject("group_size and delta_offset need kernel_delta, which is missing")
     dtype = op.common_dtype("input", "weight", "initial_state")
-    return (
-        of_dims(dtype, tokens, channels),
-        of_dims(dtype, batch, channels, carried),
-        of_dims(dtype, batch, capacity, channels),
-    )
+    state = of_dims(dtype, batch, channels, carried)
+    return of_dims(dtype, tokens, channels), state, of_dims(dtype, batch, capacity, channels)
 
 
 @kernel("AttnLSTM", "X W R B sequence_lens initial_h initial_c P QW MW V M memory_seq_lens AW -> Y Y_h Y_c")
@@ -276,27 +254,19 @@ def attn_lstm(op: Op) -> Sequence[Tensor]:
     """LSTM on its input joined with attention over a memory: (S, directions, B, hidden), and the last states."""
     directions = DIRECTIONS[conditions.of_attribute(op, "direction", tuple(DIRECTIONS), "forward")]
     size = const(op.positive("hidden_size"))
-    if op.number("clip", 1.0) <= 0:
-        op.reject(f"clip must be positive, found {op.number('clip')}")
+    op.reject("clip must be positive", unless=op.number("clip", 1.0) > 0, found=op.number("clip"))
     check_activations(op, 3 * directions)
     steps, batch, width = op.sizes("X", 3)
     (_, depth, attention), memory = op.sizes("MW", 3), op.sizes("M", 3)[1]
     context = op.sizes("AW", 3)[2] if op.has("AW") else depth
-    for name, dims in {
-        "W": (directions, 4 * size, width + context),
-        "R": (directions, 4 * size, size),
-        "B": (directions, 8 * size),
-        "P": (directions, 3 * size),
-        "sequence_lens": (batch,),
-        "initial_h": (directions, batch, size),
-        "initial_c": (directions, batch, size),
-        "QW": (directions, size, attention),
-        "MW": (directions, depth, attention),
-        "V": (directions, attention),
-        "M": (batch, memory, depth),
-        "memory_seq_lens": (batch,),
-        "AW": (directions, depth + size, context),
-    }.items():
+    wanted: dict[str, tuple[Dim | int, ...]] = {
+        "W": (directions, 4 * size, width + context), "R": (directions, 4 * size, size), "B": (directions, 8 * size),
+        "P": (directions, 3 * size), "sequence_lens": (batch,), "initial_h": (directions, batch, size),
+        "initial_c": (directions, batch, size), "QW": (directions, size, attention),
+        "MW": (directions, depth, attention), "V": (directions, attention), "M": (batch, memory, depth),
+        "memory_seq_lens": (batch,), "AW": (directions, depth + size, context),
+    }  # fmt: skip
+    for name, dims in wanted.items():
         op.require_dims(name, *dims)
     for name in filter(op.has, ("sequence_lens", "memory_seq_lens")):
         op.may_fail(f"{name} must be positive and within the sequences")

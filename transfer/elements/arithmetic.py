@@ -23,8 +23,7 @@ from absint.lattices.terms.ieee import BINARY, UNARY
 from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.normal import Real, exact_quotient, floordiv, truncdiv
 from absint.transfer.elements import premises
-from absint.transfer.elements.premises import computed, exact, fit, in_order, integer, moderate, sees_integers
-from absint.transfer.elements.rounded import rounded
+from absint.transfer.elements.premises import exact, fit, in_order, integer, of_constants, rounded, sees_integers
 from absint.transfer.op import Op
 
 Unary = Callable[[Op, DType, Element], Element]
@@ -69,7 +68,7 @@ def add(op: Op, dtype: DType, a: Element, b: Element) -> Element:
     if not (dtype.is_float and isinstance(a, Real) and isinstance(b, Real)):
         return OPAQUE
     if a.fraction is not None and b.fraction is not None:
-        return computed(dtype, BINARY["+"], a.fraction, b.fraction)
+        return of_constants(dtype, BINARY["+"], a.fraction, b.fraction)
     if a.fraction == 0 or b.fraction == 0:
         return b if a.fraction == 0 else a
     if not (a.is_dyadic and b.is_dyadic):
@@ -96,12 +95,12 @@ def mul(op: Op, dtype: DType, a: Element, b: Element) -> Element:
     if not (dtype.is_float and isinstance(a, Real) and isinstance(b, Real)):
         return OPAQUE
     if a.fraction is not None and b.fraction is not None:
-        return computed(dtype, BINARY["*"], a.fraction, b.fraction)
+        return of_constants(dtype, BINARY["*"], a.fraction, b.fraction)
     num, den = a.num * b.num, a.den * b.den
     if a.is_dyadic and b.is_dyadic:
         return exact(op, dtype, num, den, a, b)
     scales = premises.power_of_two(a.fraction) or premises.power_of_two(b.fraction)
-    return moderate(Real.of(num, den)) if scales or num is ZERO_EXPR else OPAQUE
+    return premises.moderate(Real.of(num, den)) if scales or num is ZERO_EXPR else OPAQUE
 
 
 @rounded("/")
@@ -117,13 +116,13 @@ def div(op: Op, dtype: DType, a: Element, b: Element) -> Element:
     if divisor == 0:
         return OPAQUE
     if a.fraction is not None:
-        return computed(dtype, BINARY["/"], a.fraction, divisor)
+        return of_constants(dtype, BINARY["/"], a.fraction, divisor)
     value = Real.of(a.num * divisor.denominator, a.den * divisor.numerator)
     if value is None or (not a.is_dyadic and not premises.power_of_two(divisor)):
         return OPAQUE
     if value.is_dyadic:
         return exact(op, dtype, value.num, value.den, a)
-    return moderate(value) if value.den < 1 << MANTISSA_BITS[dtype] and dtype is not DType.FLOAT16 else OPAQUE
+    return premises.moderate(value) if value.den < 1 << MANTISSA_BITS[dtype] and dtype is not DType.FLOAT16 else OPAQUE
 
 
 def _symbolic_quotient(op: Op, dtype: DType, a: Real, b: Real) -> Element:
@@ -229,11 +228,8 @@ def neg(op: Op, dtype: DType, a: Element) -> Element:
 @rounded("abs")
 def absolute(op: Op, dtype: DType, a: Element) -> Element:
     """|a|."""
-    return _extreme(dtype, normal.maximum, a, neg(op, dtype, a)) if _signed(dtype) else a
-
-
-def _signed(dtype: DType) -> bool:
-    return not dtype.is_integer or INTEGER_RANGES[dtype][0] < 0
+    is_signed = not dtype.is_integer or INTEGER_RANGES[dtype][0] < 0
+    return _extreme(dtype, normal.maximum, a, neg(op, dtype, a)) if is_signed else a
 
 
 def relu(op: Op, dtype: DType, a: Element) -> Element:
@@ -292,7 +288,7 @@ def sqrt(op: Op, dtype: DType, a: Element) -> Element:
     if dtype is DType.FLOAT16:
         root = _root(value)
         return Real.constant(root) if root is not None and premises.representable(dtype, root) else OPAQUE
-    return computed(dtype, UNARY["sqrt"], value)
+    return of_constants(dtype, UNARY["sqrt"], value)
 
 
 def reciprocal(op: Op, dtype: DType, a: Element) -> Element:

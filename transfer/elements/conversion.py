@@ -18,10 +18,10 @@ from absint.lattices.terms.ieee import of_ratio
 from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.interval import FULL, Interval
 from absint.lattices.terms.normal import Real, floordiv, mod as mod_dim
+from absint.transfer.elements import premises
 from absint.transfer.elements.arithmetic import Binary
 from absint.transfer.elements.logic import compare_integers
-from absint.transfer.elements.premises import RANGES, exact, fit, integer, nearest, sees_integers
-from absint.transfer.elements.rounded import FORMATS, converted, of_integer, to_integer
+from absint.transfer.elements.premises import RANGES, exact, fit, integer, of_integer, sees_integers, to_integer
 from absint.transfer.op import Op
 
 
@@ -65,7 +65,7 @@ def cast(op: Op, source: DType, target: DType, element: Element) -> Element:
     if isinstance(element, Float):
         if target.is_integer:
             return to_integer(op, source, target, element)
-        return converted(source, target, element) if target.is_float else OPAQUE
+        return premises.converted(source, target, element) if target.is_float else OPAQUE
     if not target.is_integer:
         return OPAQUE
     return Unknown(Interval(0, 1)) if source is DType.BOOL else UNKNOWN_DIM
@@ -76,7 +76,12 @@ def _cast_integer(op: Op, target: DType, value: Dim) -> Element:
         return compare_integers(rel.ne, value, ZERO_EXPR)
     if target.is_integer:
         return _resize(op, target, value)
-    return _as_float(op, target, value) if target.is_float and isinstance(value, Expr) else OPAQUE
+    if not target.is_float or not isinstance(value, Expr):
+        return OPAQUE
+    if value.const is not None:
+        return _float_of(target, value.const)
+    found = exact(op, target, value, 1)
+    return found if found is not OPAQUE else of_integer(target, value)
 
 
 def _resize(op: Op, target: DType, value: Dim) -> Dim:
@@ -88,21 +93,14 @@ def _resize(op: Op, target: DType, value: Dim) -> Dim:
     return mod_dim(value - lo, hi - lo + 1) + lo
 
 
-def _as_float(op: Op, target: DType, value: Expr) -> Element:
-    if value.const is not None:
-        return _float_of(target, value.const)
-    found = exact(op, target, value, 1)
-    return found if found is not OPAQUE else of_integer(target, value)
-
-
 @remembered
 def _float_of(target: DType, number: int) -> Element:
     """An integer converted to a float."""
     wide = DType.UINT64 if number > 0 else DType.INT64
     if number not in RANGES[wide]:
         return OPAQUE
-    form = FORMATS.get(target)
-    rounded = nearest(target, float(number)) if form is None else of_ratio(form, number)
+    form = premises.FORMATS.get(target)
+    rounded = premises.nearest(target, float(number)) if form is None else of_ratio(form, number)
     return _constant(target, rounded, Fraction(number))
 
 
@@ -117,9 +115,9 @@ def _cast_real(op: Op, source: DType, target: DType, a: Real) -> Element:
     if target is source or not target.is_float:
         return a if target is source else OPAQUE
     if a.fraction is not None:
-        return _constant(target, nearest(target, float(a.fraction)), a.fraction)
+        return _constant(target, premises.nearest(target, float(a.fraction)), a.fraction)
     found = exact(op, target, a.num, a.den) if a.is_dyadic else OPAQUE
-    return found if found is not OPAQUE else converted(source, target, a)
+    return found if found is not OPAQUE else premises.converted(source, target, a)
 
 
 def _about(source: DType, target: DType, a: Real) -> Dim:

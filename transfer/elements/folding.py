@@ -8,7 +8,7 @@ from math import prod
 from absint.lattices.block import Block
 from absint.lattices.contents import OPAQUE, Contents, Element, is_small
 from absint.lattices.dtype import INTEGER_RANGES, DType
-from absint.lattices.ramp import NO_RAMPS, Ramps, ends, spread, uniform
+from absint.lattices.ramp import NO_RAMPS, Ramps, ends, realigned, spread, uniform
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Expr
 from absint.lattices.terms.interval import Interval
@@ -45,6 +45,11 @@ def reshaped(x: Tensor, shape: Shape, ramps: Ramps = NO_RAMPS) -> Tensor:
         fits = sizes is not None and prod(sizes) == len(contents.elements)
         contents = Contents.of(sizes, contents.elements) if sizes is not None and fits else None
     return Tensor(x.dtype, shape, contents, ramps)
+
+
+def laid_out(x: Tensor, shape: Shape) -> Tensor:
+    """As `reshaped`, with the ramps of x along the new axes."""
+    return reshaped(x, shape, realigned(x.ramps, x.shape, shape) if x.ramps else NO_RAMPS)
 
 
 def _moved(contents: Contents, shape: Shape, move: Move) -> Contents | None:

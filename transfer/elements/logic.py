@@ -20,8 +20,7 @@ from absint.lattices.terms.floats import Float
 from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.normal import Real, exact_quotient, maximum, minimum
 from absint.transfer.elements.arithmetic import common, monotone
-from absint.transfer.elements.premises import integer, sees_integers
-from absint.transfer.elements.rounded import chosen
+from absint.transfer.elements.premises import chosen, integer, sees_integers
 from absint.transfer.op import Op
 
 

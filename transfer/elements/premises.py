@@ -1,4 +1,4 @@
-"""Numeric premises: conditions under which a kernel's integers and floats equal the symbolic expression.
+"""Numeric premises: conditions under which a kernel's integers and floats equal the symbolic expression; other floats.
 
 An integer stays within its type, and a size that enters float arithmetic fits the mantissa. If the bounds of the
 symbols do not show this, the node records the premise, provided that it holds for all ordinary sizes
@@ -7,17 +7,21 @@ symbols do not show this, the node records the premise, provided that it holds f
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from fractions import Fraction
+from functools import wraps
 from math import copysign, gcd, inf, isfinite
 from struct import pack, unpack
-from typing import Final
+from typing import Final, TypeVar
 
 from absint.lattices.contents import OPAQUE, Element
 from absint.lattices.dtype import INTEGER_RANGES, MANTISSA_BITS, DType
 from absint.lattices.logic import relation as rel
-from absint.lattices.logic.relation import YES
+from absint.lattices.logic.relation import YES, Relation, ge
+from absint.lattices.terms import floats, normal
 from absint.lattices.terms.expr import UNKNOWN_DIM, Dim, Expr, Unknown, const
+from absint.lattices.terms.floats import Float
+from absint.lattices.terms.ieee import UNARY, Format
 from absint.lattices.terms.interval import Interval
 from absint.lattices.terms.normal import Real, exact_quotient
 from absint.transfer.op import Op
@@ -129,7 +133,7 @@ def moderate(value: Real | None) -> Element:
     return value if all(coef.bit_length() <= MAX_EXPONENT for _, coef in value.num.terms) else OPAQUE
 
 
-def computed(dtype: DType, compute: Compute, *values: Fraction) -> Element:
+def of_constants(dtype: DType, compute: Compute, *values: Fraction) -> Element:
     """An operation of `lattices.terms.ieee` on constants, rounded as in the type.
 
     In float16 only if exact, since kernels may compute wider.
@@ -164,3 +168,94 @@ def power_of_two(value: Fraction | None) -> bool:
         return False
     num, den = abs(value.numerator), value.denominator
     return num & (num - 1) == 0 and den & (den - 1) == 0 and max(num, den).bit_length() <= MAX_EXPONENT
+
+
+# Floats that no exact real describes: terms that round as the run does (`lattices.terms.floats`).
+#
+# Kernels of FLOAT and DOUBLE compute `+ - * /`, roots, roundings and casts as IEEE 754 says. Those of the shorter types
+# may compute wider, so that their elements stay unknown.
+
+
+FORMATS: Final[Mapping[DType, Format]] = {DType.FLOAT: "float32", DType.DOUBLE: "float64"}
+
+F = TypeVar("F", bound=Callable[..., Element])
+
+
+def rounded(operation: str) -> Callable[[F], F]:
+    """The function of elements, and where it knows nothing of floats, the term of the operation on them."""
+
+    def decorate(function: F) -> F:
+        @wraps(function)
+        def apply(op: Op, dtype: DType, *elements: Element) -> Element:
+            found = function(op, dtype, *elements)
+            return found if found is not OPAQUE else computed(operation, dtype, *elements)
+
+        return apply  # type: ignore[return-value]
+
+    return decorate
+
+
+def computed(operation: str, dtype: DType, *elements: Element) -> Element:
+    """The term of an operation of `lattices.terms.ieee`, or `-`."""
+    terms = [term_of(dtype, element) for element in elements]
+    first, *others = terms
+    if operation == "-":
+        return element_of(floats.binary("+", first, floats.unary("neg", others[0])))
+    return element_of(floats.unary(operation, first) if operation in UNARY else floats.binary(operation, *terms))
+
+
+def term_of(dtype: DType, element: Element) -> Float | None:
+    """A float of this type as a term: an exact real is a quotient, rounded once."""
+    form = FORMATS.get(dtype)
+    if isinstance(element, Float):
+        return element if element.format == form else None
+    return floats.of(form, element.num, element.den) if form is not None and isinstance(element, Real) else None
+
+
+def element_of(term: Float | None) -> Element:
+    """The term as an element; a constant is an exact real."""
+    if term is None:
+        return OPAQUE
+    return Real.constant(term.number) if term.is_constant else term
+
+
+def of_integer(dtype: DType, value: Dim) -> Element:
+    """An integer cast to a float."""
+    form = FORMATS.get(dtype)
+    return OPAQUE if form is None else element_of(floats.of(form, value))
+
+
+def converted(source: DType, target: DType, element: Element) -> Element:
+    """A float cast to another float type."""
+    form = FORMATS.get(target)
+    return OPAQUE if form is None else element_of(floats.cast_float(form, term_of(source, element)))
+
+
+def to_integer(op: Op, source: DType, target: DType, element: Element) -> Dim:
+    """A float cast to an integer type. Where it leaves the type, the number is that of the platform.
+
+    A premise says that it does not, where it narrows the bounds: that no size is made of NaN.
+    """
+    term = term_of(source, element)
+    limits = Interval(*INTEGER_RANGES[target])
+    if term is None:
+        return Unknown(limits)
+    found = normal.int64(term)
+    if target is DType.INT64:
+        narrow = normal.integer(term)
+        lo = narrow.bounds.lo
+        if found is narrow or lo is None or lo == INTEGER_RANGES[target][0]:
+            return found
+        inside = ge(found, lo)
+        if not op.assume(inside, "a float is a number of INT64"):
+            return found
+        op.may_fail("a float must be a number of INT64", unless=inside)  # else what follows may
+        return narrow
+    if isinstance(found, Expr) and term.span.is_finite and found.bounds.leq(limits):
+        return found
+    return normal.int32(term) if target is DType.INT32 else Unknown(limits)
+
+
+def chosen(condition: Relation, dtype: DType, a: Element, b: Element) -> Element:
+    """a where the condition holds, else b."""
+    return element_of(floats.choose(condition, term_of(dtype, a), term_of(dtype, b)))

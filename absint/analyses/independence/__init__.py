@@ -3,12 +3,10 @@
 claims     the domain: three runs that are compared, and what is claimed of a value in them
 analysis   the analysis; branches and loops
 seen       what a rule sees of a node, and the argument that most rules make
-table      the rule of each operator
+table      the rule of each operator; products of matrices, sequences of tensors
 layout     operators that move elements
 indexing   operators that pick or place by index, with numbers of rows
 axes       elementwise operators, reductions, norms: they work along some axes
-products   products of matrices
-sequences  sequences of tensors
 """
 
 from absint.analyses.independence.analysis import Independence

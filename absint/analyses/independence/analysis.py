@@ -12,8 +12,7 @@ from typing import cast
 from absint.analyses.forward import ForwardAnalysis
 from absint.analyses.independence.claims import CLAIMS, COUNTED, NO_SHIFT, NONE, SAME, SHARED, Along, Claims, closed
 from absint.analyses.independence.seen import Seen, Sizes
-from absint.analyses.independence.sequences import of_empty
-from absint.analyses.independence.table import is_random, rule_of
+from absint.analyses.independence.table import is_random, of_empty, rule_of
 from absint.analyses.queries import Row
 from absint.lattices.shape import TOP_SHAPE
 from absint.lattices.terms.expr import MAX_DIM, Expr, Symbol, expr_of, product
@@ -167,17 +166,16 @@ class Independence(ForwardAnalysis[Claims]):
             if claims == CLAIMS.bottom or is_shared:
                 yield claims
             else:
-                yield at_equal_numbers(claims) if is_counted else NONE
+                # the claims that stay when run B is not compared
+                kept = (c for c in claims if c == COUNTED or (isinstance(c, Along) and c.shift is None))
+                yield frozenset(kept) if is_counted else NONE
 
     def _settled(self, claims: Claims) -> Claims:
         """Only claims about sizes that stay the same from trip to trip."""
-        is_fixed = self.sizes.is_fixed
-        return frozenset(
-            c
-            for c in claims
-            if claims == CLAIMS.bottom or c in SAME
-            or (isinstance(c, Along) and all(map(is_fixed, _numbers(c))))
-        )  # fmt: skip
+        if claims == CLAIMS.bottom:
+            return claims
+        ways = [c for c in claims if isinstance(c, Along) and all(map(self.sizes.is_fixed, _numbers(c)))]
+        return (claims & SAME) | {*ways}
 
     def _length_of(self, head: Node, states: States) -> Claims:
         """The claims about the number of trips of a Scan."""
@@ -234,20 +232,10 @@ class Independence(ForwardAnalysis[Claims]):
         shape = value.shape if isinstance(value, Tensor) else TOP_SHAPE
         if claims == CLAIMS.bottom or shape.rank is None or not -shape.rank <= axis < shape.rank:
             return claims if claims == CLAIMS.bottom else claims & SAME
-        moved = [
-            c.uniform._replace(axis=c.axis + (c.axis >= axis % shape.rank)) if isinstance(c, Along) else c
-            for c in claims
-        ]
-        rows = expr_of(self.sizes.rows)
-        return closed(
-            c for c in moved
-            if not isinstance(c, Along) or (c.axis < shape.rank and shape[c.axis] is product([c.outer, rows, c.inner]))
-        )  # fmt: skip
-
-
-def at_equal_numbers(claims: Claims) -> Claims:
-    """The claims that stay when run B is not compared."""
-    return frozenset(c for c in claims if c == COUNTED or (isinstance(c, Along) and c.shift is None))
+        ways, rows = [c.uniform for c in claims if isinstance(c, Along)], expr_of(self.sizes.rows)
+        moved = [c._replace(axis=c.axis + (c.axis >= axis % shape.rank)) for c in ways]
+        fit = [c for c in moved if c.axis < shape.rank and shape[c.axis] is product([c.outer, rows, c.inner])]
+        return closed([*fit, *(c for c in claims if not isinstance(c, Along))])
 
 
 def _numbers(claim: Along) -> Iterator[Expr]:
@@ -277,8 +265,6 @@ def _sliced(claims: Claims, rank: int | None, axis: int) -> Claims:
     if claims == CLAIMS.bottom or rank is None:
         return claims if claims == CLAIMS.bottom else claims & SAME
     axis %= rank
-    return closed(
-        c.uniform._replace(axis=c.axis - (c.axis > axis)) if isinstance(c, Along) else c
-        for c in claims
-        if not isinstance(c, Along) or c.axis != axis
-    )
+    ways = [c.uniform for c in claims if isinstance(c, Along) and c.axis != axis]
+    others = [c for c in claims if not isinstance(c, Along)]
+    return closed([*others, *(c._replace(axis=c.axis - (c.axis > axis)) for c in ways)])

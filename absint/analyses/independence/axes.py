@@ -47,15 +47,12 @@ def aligned(seen: Seen, axis: int, rank: int | None) -> list[int | None]:
     return places
 
 
-def _is_ranked(seen: Seen) -> bool:
-    return all(seen.rank(index) is not None for index in range(len(seen.inputs)) if seen.has(index))
-
-
 def elementwise(seen: Seen) -> Found:
     """Inputs are broadcast to the shape of the output."""
-    if not _is_ranked(seen):
+    ranks = [seen.rank(index) for index in range(len(seen.inputs)) if seen.has(index)]
+    if None in ranks:
         return {}
-    rank = max((seen.rank(index) or 0 for index in range(len(seen.inputs)) if seen.has(index)), default=0)
+    rank = max((rank or 0 for rank in ranks), default=0)
     combine = NUMBERS.get(seen.operator)
     found = []
     for axis in range(rank):
@@ -81,10 +78,6 @@ def _is_wide(seen: Seen) -> bool:
 def _sum(seen: Seen, shifts: Sequence[Shift]) -> Shift:
     sign = 1 if seen.operator == "Add" else -1
     return _paired(seen, shifts, lambda a, b: _added(a, b, sign))
-
-
-def _product(seen: Seen, shifts: Sequence[Shift]) -> Shift:
-    return _paired(seen, shifts, _multiplied)
 
 
 def _paired(seen: Seen, shifts: Sequence[Shift], change: Callable[[Growth, Growth], Growth | None]) -> Shift:
@@ -168,7 +161,8 @@ def _bounded(seen: Seen, shifts: Sequence[Shift]) -> Shift:
 NUMBERS: Final[Mapping[str, Callable[[Seen, Sequence[Shift]], Shift]]] = {
     **dict.fromkeys(("Less", "LessOrEqual", "Greater", "GreaterOrEqual"), _compared),
     **dict.fromkeys(("Abs", "Clip", "Div", "Max", "Min", "Mod"), _bounded),
-    "Identity": _kept, "Cast": _kept, "Add": _sum, "Sub": _sum, "Mul": _product, "Where": _chosen,
+    "Identity": _kept, "Cast": _kept, "Add": _sum, "Sub": _sum,
+    "Mul": lambda seen, shifts: _paired(seen, shifts, _multiplied), "Where": _chosen,
 }  # fmt: skip
 
 

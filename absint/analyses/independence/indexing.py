@@ -56,11 +56,8 @@ def is_inside(shift: Shift, size: Expr) -> bool:
 
     In run B there is no other block, and it succeeds: so none is too large.
     """
-    return shift is not None and len(shift) == 1 and shift[0].step is size and _is_natural(shift[0])
-
-
-def _is_natural(growth: Growth) -> bool:
-    return growth.least is not None and nonneg(growth.least)
+    least = shift[0].least if shift is not None and len(shift) == 1 and shift[0].step is size else None
+    return least is not None and nonneg(least)
 
 
 def gathered_elements(seen: Seen) -> Iterator[Along]:
@@ -132,9 +129,8 @@ def is_row_number(shift: Shift, column: int, width: int, inner: Expr = ONE_EXPR)
     if shift is None or len(shift) not in (1, width):
         return False
     growths = shift * width if len(shift) == 1 else shift
-    return is_inside(growths[column : column + 1], inner) and all(
-        growth.step is ZERO_EXPR for at, growth in enumerate(growths) if at != column
-    )
+    others = [growth.step for at, growth in enumerate(growths) if at != column]
+    return is_inside(growths[column : column + 1], inner) and all(step is ZERO_EXPR for step in others)
 
 
 def scattered_nd(seen: Seen) -> Iterator[Along]:
@@ -149,12 +145,8 @@ def scattered_nd(seen: Seen) -> Iterator[Along]:
     for at in range(width):
         for claim in seen.along(0, at):
             for place in seen.along(1):
-                if (
-                    claim.outer is ONE_EXPR
-                    and place.axis < index.rank - 1
-                    and not place.is_place
-                    and is_row_number(place.shift, at, width, claim.inner)
-                ):
+                numbered = is_row_number(place.shift, at, width, claim.inner) and not place.is_place
+                if claim.outer is ONE_EXPR and place.axis < index.rank - 1 and numbered:
                     for update in seen.along(2, place.axis):
                         if update[1:3] == place[1:3]:
                             is_free = claim.is_free and update.is_free

@@ -43,9 +43,8 @@ def _kept_whole(seen: Seen, claim: Along, before: Shape, after: Shape) -> Iterat
     for axis, dim in enumerate(after):
         if isinstance(dim, Expr) and dim is before[claim.axis]:
             sides = [[shape.dims[:at], shape.dims[at + 1 :]] for shape, at in ((before, claim.axis), (after, axis))]
-            is_like = all(
-                product(one) is product(two) and isinstance(product(one), Expr) for one, two in zip(*sides, strict=True)
-            )
+            counts = [(product(one), product(two)) for one, two in zip(*sides, strict=True)]
+            is_like = all(one is two and isinstance(one, Expr) for one, two in counts)
             if is_like and seen.is_kept([*sides[1][0], *sides[1][1]], claim):
                 yield claim.uniform._replace(axis=axis)
 
@@ -130,7 +129,8 @@ def sliced(seen: Seen) -> Iterator[Along]:
     for claim in seen.along(0):
         start, step = cut.get(claim.axis, (ZERO_EXPR, 1))
         found: Along | None = None
-        if claim.axis not in cut or _is_all(before[claim.axis], after[claim.axis], step):
+        dim = after[claim.axis]
+        if claim.axis not in cut or (step == 1 and isinstance(dim, Expr) and dim is before[claim.axis]):
             found = claim
         elif step == 1 and start is not None and start.bounds.lo is not None and start.bounds.lo >= 0:
             found = blocks(seen, claim, start, after[claim.axis])
@@ -146,10 +146,6 @@ def sliced(seen: Seen) -> Iterator[Along]:
                 is_one = after[at] is ONE_EXPR and from_ is not None
                 found = found.cut(before.rank, at, from_.const if is_one and from_ is not None else None)
             yield found if is_fixed else found._replace(shift=None)
-
-
-def _is_all(before: Dim, after: Dim, step: int | None) -> bool:
-    return step == 1 and isinstance(before, Expr) and after is before
 
 
 def _cuts(seen: Seen, rank: int | None) -> dict[int, tuple[Expr | None, int | None]] | None:
@@ -249,13 +245,9 @@ def tiled(seen: Seen) -> Iterator[Along]:
         others = [count for at, count in enumerate(repeats) if at != claim.axis]
         is_kept = seen.is_kept([*others, repeats[claim.axis]], claim)
         outer = product([repeats[claim.axis], claim.outer])
-        if is_kept is not False and isinstance(outer, Expr) and not _has_rows(seen, outer):
+        if is_kept is not False and isinstance(outer, Expr) and seen.sizes.rows not in outer.symbols:
             yield claim._replace(outer=outer, shift=claim.uniform.shift if is_kept else None)
     yield from _repeated(seen, before, after)
-
-
-def _has_rows(seen: Seen, dim: Expr) -> bool:
-    return seen.sizes.rows in dim.symbols
 
 
 def _repeated(seen: Seen, before: Shape, after: Shape) -> Iterator[Along]:
@@ -291,7 +283,8 @@ def expanded(seen: Seen) -> Iterator[Along]:
             shift = along_last(claim.shift, before, after) if is_kept else None
             yield claim._replace(axis=axis, shift=shift)
     if all(dim is ONE_EXPR or dim is after[missing + at] for at, dim in enumerate(before)):
-        yield from (c for c in _repeated(seen, before, after) if _is_new(c.axis - missing, before))
+        copies = ((c, c.axis - missing) for c in _repeated(seen, before, after))
+        yield from (c for c, at in copies if at < 0 or before[at] is ONE_EXPR)
 
 
 def _is_beside_one(seen: Seen, after: Dim, before: Dim) -> bool:
@@ -307,10 +300,6 @@ def _pair(dim: Dim, operator: str) -> list[Expr]:
     atom = sole_atom(dim) if isinstance(dim, Expr) else None
     found = [one for one in atom.args if isinstance(one, Expr)] if atom is not None and atom.op == operator else []
     return found if len(found) == 2 else []
-
-
-def _is_new(axis: int, before: Shape) -> bool:
-    return axis < 0 or before[axis] is ONE_EXPR
 
 
 def padded(seen: Seen) -> Found:

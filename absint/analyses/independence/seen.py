@@ -9,20 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
-from absint.analyses.independence.claims import (
-    COUNTED,
-    NO_SHIFT,
-    SHARED,
-    Along,
-    Claim,
-    Claims,
-    Growth,
-    Shift,
-    closed,
-    is_steady,
-    strongest,
-    united,
-)  # fmt: skip
+from absint.analyses.independence import claims as domain
+from absint.analyses.independence.claims import COUNTED, NO_SHIFT, SHARED, Along, Claims, Growth, Shift, closed
 from absint.analyses.queries import bounds_of
 from absint.lattices.contents import Element, element_symbols
 from absint.lattices.logic.relation import FALSE, TRUE, Relation
@@ -75,7 +63,7 @@ class Sizes:
         """Elements that the shape analysis knows: equal ones, and those that grow evenly."""
         if not isinstance(value, Tensor):
             return closed(())
-        found: list[Claim] = []
+        found: list[domain.Claim] = []
         elements = value.contents.elements if value.contents is not None else None
         if elements is not None and value.shape.rank is not None:
             symbols = {symbol for element in elements for symbol in element_symbols(element)}
@@ -92,7 +80,7 @@ class Sizes:
             found += self._of_ramps(value.ramps, value.shape)
         return closed(found)
 
-    def _of_ramps(self, ramps: Sequence[Ramp], shape: Shape) -> Iterator[Claim]:
+    def _of_ramps(self, ramps: Sequence[Ramp], shape: Shape) -> Iterator[domain.Claim]:
         numbers = [number for ramp in ramps for number in (ramp.base, *ramp.steps)]
         if all(map(self.is_counted, [*numbers, *shape])):
             yield COUNTED
@@ -110,7 +98,7 @@ class Sizes:
             inner = [self._growth(ramp, axis, each, shape) for ramp in ramps or ()]
             known = [growth for growth in inner if growth is not None]
             if len(known) == len(inner):
-                yield Along(axis, ONE_EXPR, each, united(known) if known else NO_SHIFT)
+                yield Along(axis, ONE_EXPR, each, domain.united(known) if known else NO_SHIFT)
             if each is not ONE_EXPR and all(ramp.steps[axis] is ZERO_EXPR for ramp in ramps or ()):
                 yield Along(axis, each, ONE_EXPR)
 
@@ -170,7 +158,7 @@ class Seen:
 
     def along(self, index: int, axis: int | None = None) -> Iterator[Along]:
         """The claims that rows of an input lie along an axis."""
-        return (claim for claim in strongest(self.claims(index)) if axis in (None, claim.axis))
+        return (claim for claim in domain.strongest(self.claims(index)) if axis in (None, claim.axis))
 
     def shape(self, index: int) -> Shape:
         return self._shape_of(self.values[index]) if index < len(self.values) else TOP_SHAPE
@@ -244,7 +232,7 @@ class Seen:
                 if combine is not None:
                     shift = combine(shifts)
                 else:
-                    shift = NO_SHIFT if all(map(is_steady, shifts)) else None
+                    shift = NO_SHIFT if all(map(domain.is_steady, shifts)) else None
                 yield Along(axis, outer, inner, shift)
 
     def each(self, axes: Collection[int | None], outputs: Iterable[int] = (0,)) -> dict[int, list[Along]]:
@@ -274,12 +262,10 @@ class Seen:
         value = self.values[index] if self.has(index) else None
         if not isinstance(value, Tensor) or not value.dtype.is_integer:
             return Growth()
-        least, most = (end if isinstance(end, Expr) and self.sizes.is_fixed(end) else None for end in self._ends(index))
-        return Growth(ZERO_EXPR, least, most)
-
-    def _ends(self, index: int) -> tuple[Dim | None, Dim | None]:
-        found = bounds_of(self.values[index])
-        return found.whole if max(map(abs, found.numbers)) < 1 << 31 or found.least is not None else (None, None)
+        found = bounds_of(value)
+        is_known = max(map(abs, found.numbers)) < 1 << 31 or found.least is not None
+        ends = [end if isinstance(end, Expr) and self.sizes.is_fixed(end) else None for end in found.whole]
+        return Growth(ZERO_EXPR, *ends) if is_known else Growth()
 
     def known(self, index: int, claim: Along) -> frozenset[Symbol]:
         """Symbols that are the same in the runs that a claim is about, as it says of sizes that consist of one."""

@@ -6,19 +6,174 @@ none, and after the arrow those of the outputs; `|` separates texts that are tru
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
 from absint.analyses.independence.axes import AXES, elementwise, from_axis
-from absint.analyses.independence.claims import NO_SHIFT, Along
+from absint.analyses.independence.claims import CLAIMS, COUNTED, NO_SHIFT, SAME, SHARED, Along, Claims, strongest
 from absint.analyses.independence.indexing import INDEXING
-from absint.analyses.independence.layout import LAYOUT
-from absint.analyses.independence.products import PRODUCTS, all_but_last
-from absint.analyses.independence.seen import Found, Rule, Seen
-from absint.analyses.independence.sequences import SEQUENCES
+from absint.analyses.independence.layout import LAYOUT, first_alone
+from absint.analyses.independence.seen import Found, Rule, Seen, quotient
+from absint.lattices.terms.expr import expr_of, product
+from absint.lattices.value import SequenceOf, Value
 from absint.program.nodes import Operation
 from absint.transfer.traits import RANDOM
+
+# Sequences: a claim is about each element, and about their number.
+#
+# All claims hold of an empty sequence, so it is bottom: what is inserted decides. Taking an element of it fails.
+
+
+_OF_ELEMENTS: Final = frozenset(("ConcatFromSequence", "Identity", "SequenceAt", "SequenceErase"))
+"""They give elements, or fail."""
+
+
+def of_empty(operator: str, inputs: Sequence[Claims | None], values: Sequence[Value]) -> Sequence[Claims | None] | None:
+    """The inputs of an operator of which some are bottom, as its rule sees them; None if all its outputs are bottom."""
+    if operator in _OF_ELEMENTS:
+        return None
+    if operator == "SequenceInsert" and inputs[0] == CLAIMS.bottom:
+        inputs = [inputs[1], *inputs[1:]]
+    known = zip(inputs, values, strict=False)
+    found = [SAME if one == CLAIMS.bottom and isinstance(value, SequenceOf) else one for one, value in known]
+    return None if CLAIMS.bottom in found else found
+
+
+def constructed(seen: Seen) -> Iterable[Along]:
+    ranks = {seen.rank(index) for index in range(len(seen.inputs))}
+    if len(ranks) != 1 or None in ranks:
+        return ()
+    return strongest(frozenset.intersection(*map(seen.claims, range(len(seen.inputs)))))
+
+
+def inserted(seen: Seen) -> Iterable[Along]:
+    """A claim that holds of the sequence and of what is put in; a position moves elements, and their number grows."""
+    at = seen.claims(2)
+    is_ranked = seen.rank(1) is not None and seen.output().rank == seen.rank(1)
+    kept = strongest(seen.claims(0) & seen.claims(1)) if COUNTED in at and is_ranked else ()
+    return [c if SHARED in at else c._replace(shift=None) for c in kept]
+
+
+def taken(seen: Seen) -> Iterable[Along]:
+    """An element of a sequence, or a sequence without one."""
+    at = seen.claims(1)
+    kept = seen.along(0) if COUNTED in at else ()
+    return [c if SHARED in at and c.is_free else c._replace(shift=None) for c in kept]
+
+
+def taken_apart(seen: Seen) -> Iterator[Along]:
+    """Parts along an axis; without sizes each has one place, and no axis for it if `keepdims` is 0."""
+    axis = seen.axis_of(0, seen.attribute("axis", 0))
+    is_squeezed = not seen.has(1) and not seen.attribute("keepdims", 1)
+    for at in range(seen.rank(0) or 0):
+        if axis is not None and at != axis:
+            found = seen.pointwise(at - (is_squeezed and at > axis), [at, None], first_alone)
+            yield from (claim.uniform for claim in found)
+
+
+def put_together(seen: Seen) -> Iterator[Along]:
+    rank, is_new, axis = seen.rank(0), seen.attribute("new_axis", 0), seen.attribute("axis", 0)
+    after = seen.output()
+    if rank is None or after.rank != rank + is_new or not -after.rank <= axis < after.rank:
+        return
+    axis %= after.rank
+    for claim in (claim.uniform for claim in seen.along(0)):
+        if is_new or claim.axis != axis:
+            yield claim._replace(axis=claim.axis + (bool(is_new) and claim.axis >= axis))
+        else:
+            outer = quotient(after[axis], product([expr_of(seen.sizes.rows), claim.inner]))
+            if outer is not None and seen.sizes.is_fixed(outer):
+                yield claim._replace(outer=outer)
+
+
+SEQUENCES: Final[Mapping[str, Rule]] = {
+    "ConcatFromSequence": put_together, "SequenceAt": taken, "SequenceConstruct": constructed, "SequenceErase": taken,
+    "SequenceInsert": inserted, "SplitToSequence": taken_apart,
+}  # fmt: skip
+
+
+# Products of matrices: rows stay apart along all axes that are not summed over
+
+
+def matmul(a: int = 0, b: int = 1) -> Rule:
+    """Inputs a and b are multiplied; others are the same for all rows."""
+
+    def rule(seen: Seen) -> Iterable[Along]:
+        by_batch = any(seen.attribute(name, 0) for name in ("transBatchA", "transBatchB"))
+        return () if by_batch else _product(seen, a, b)
+
+    return rule
+
+
+def _product(seen: Seen, a: int, b: int) -> Iterator[Along]:
+    left, right = seen.rank(a), seen.rank(b)
+    if left is None or right is None or not left or not right:
+        return
+    stacked = max(left, right, 2) - 2
+    flips = [bool(seen.attribute(name, 0)) for name in ("transA", "transB")]
+    for axis in range(stacked):
+        places = _nowhere(seen)
+        places[a] = axis - stacked + left - 2 if left - 2 >= stacked - axis else None
+        places[b] = axis - stacked + right - 2 if right - 2 >= stacked - axis else None
+        yield from seen.pointwise(axis, places)
+    if left > 1:
+        places = _nowhere(seen)
+        places[a] = left - 1 if flips[0] else left - 2
+        yield from seen.pointwise(stacked, places)
+    if right > 1:
+        places = _nowhere(seen)
+        places[b] = right - 2 if flips[1] else right - 1
+        yield from seen.pointwise(stacked + (left > 1), places)
+
+
+def _nowhere(seen: Seen) -> list[int | None]:
+    return [None] * len(seen.inputs)
+
+
+def gemm(seen: Seen) -> Iterator[Along]:
+    added = seen.rank(2) if seen.has(2) else 0
+    if added is None or seen.rank(0) != 2 or seen.rank(1) != 2 or (seen.version < 7 and seen.operator == "Gemm"):
+        return
+    for axis in range(2):
+        of_sum = axis - 2 + added
+        places: list[int | None] = [None, None, of_sum if of_sum >= 0 else None]
+        flipped = bool(seen.attribute("transB" if axis else "transA", 0))
+        places[axis] = (not flipped if axis else flipped) + 0
+        yield from seen.pointwise(axis, places[: len(seen.inputs)])
+
+
+def einsum(seen: Seen) -> Iterator[Along]:
+    text = seen.operation.attributes.get("equation")
+    text = text.decode() if isinstance(text, bytes) else text
+    if not isinstance(text, str) or "." in text:
+        return
+    left, arrow, right = text.replace(" ", "").partition("->")
+    terms = left.split(",")
+    if not arrow:
+        right = "".join(sorted({letter for letter in left if letter.isalpha() and left.count(letter) == 1}))
+    for axis, letter in enumerate(right) if len(terms) == len(seen.inputs) else ():
+        if all(term.count(letter) < 2 for term in terms):
+            yield from seen.pointwise(axis, [term.index(letter) if letter in term else None for term in terms])
+
+
+def all_but_last(seen: Seen) -> Found:
+    """Rows of the first input are multiplied with packed weights, say, or features are picked."""
+    return seen.each([(seen.rank(0) or 0) - 1])
+
+
+PRODUCTS: Final[Mapping[str, Rule]] = {
+    "MatMul": matmul(), "MatMulInteger": matmul(), "QLinearMatMul": matmul(0, 3),
+    **dict.fromkeys((f"com.microsoft::{name}MatMul" for name in ("Fused", "Transpose")), matmul()),
+    **dict.fromkeys((f"com.microsoft::MatMulInteger{name}" for name in ("16", "ToFloat")), matmul()),
+    "com.microsoft::FusedMatMulActivation": matmul(), "com.microsoft::QGemm": matmul(0, 3), "Gemm": gemm,
+    "com.microsoft::FusedGemm": gemm, "Einsum": einsum,
+    **dict.fromkeys((f"com.microsoft::MatMul{name}" for name in ("Bnb4", "FpQ4", "NBits")), all_but_last),
+}  # fmt: skip
+
+
+# By operator
+
 
 ELEMENTWISE: Final = """
     Abs Acos Acosh Add And Asin Asinh Atan Atanh BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Cast Ceil Celu
@@ -88,9 +243,8 @@ def _batched(text: str) -> Rule:
             if places[0] is None or len(seen.inputs) > len(places):
                 return {}
             for at, axis in enumerate(outputs[: len(seen.outputs)]):
-                if axis == ".":
-                    continue
-                found.setdefault(at, []).extend(seen.led(int(axis), places[: len(seen.inputs)]))
+                if axis != ".":
+                    found.setdefault(at, []).extend(seen.led(int(axis), places[: len(seen.inputs)]))
         return found
 
     return rule

@@ -2,14 +2,12 @@
 
 analysis    the analysis, the rule of each operator, and the answer of Result.ranges
 seen        what a rule sees of a node, and what it notes of its values; what can go wrong with them
-rules       what rules are made of: rounding, sums
+rules       what rules are made of: rounding, sums; what an operand was computed from
 functions   arithmetic, functions and truths of elements
-tensors     parts and stacks, indices, other types, quantised numbers
+tensors     parts and stacks, indices, other types, quantised numbers; trees, linear models, encoders, scalers
 sums        products of matrices, convolutions, reductions
 norms       normalisation, recurrent layers
 fused       operators of onnxruntime; means of values, weighed by a Softmax; pools, and images in other sizes
-ml          trees, linear models, encoders, scalers
-origins     what an operand was computed from
 """
 
 from absint.analyses.ranges.analysis import Ranges, ValueRanges

@@ -17,26 +17,14 @@ from absint.analyses.arithmetic import COMPARISONS
 from absint.analyses.exchange import companions, finished, found_by
 from absint.analyses.forward import ForwardAnalysis
 from absint.analyses.queries import ElementBounds, Query, Reachable, Row, ShapeOf
+from absint.analyses.ranges import seen
 from absint.analyses.ranges.functions import ELEMENTWISE
 from absint.analyses.ranges.fused import ATTENTION, FUSED, WINDOWS, sum_of_inputs
-from absint.analyses.ranges.ml import ML, SCORES
 from absint.analyses.ranges.norms import NORMS, cells
 from absint.analyses.ranges.rules import NONE, interval, same, span_of, truth
-from absint.analyses.ranges.seen import (
-    DOMAIN,
-    FLOATS,
-    TITLES,
-    At,
-    Known,
-    Noted,
-    Range,
-    RangeFinding,
-    Rule,
-    Summed,
-    any_of,
-)
+from absint.analyses.ranges.seen import DOMAIN, FLOATS, Range, RangeFinding, Rule, Summed, any_of
 from absint.analyses.ranges.sums import SUMS
-from absint.analyses.ranges.tensors import PARTS, position, step
+from absint.analyses.ranges.tensors import ML, PARTS, SCORES, position, step
 from absint.errors import UsageError
 from absint.lattices.domains import INTERVALS as INTS, Span
 from absint.lattices.dtype import INTEGER_RANGES, DType
@@ -79,9 +67,9 @@ class Ranges(ForwardAnalysis[Span]):
         super().__init__()
         boxes = {**({} if given is None or isinstance(given, Summed) else given), **inputs}
         ranges = {name: _range(name, box) for name, box in boxes.items()}
-        self._known = Known(ranges, given if isinstance(given, Summed) else None)
+        self._known = seen.Known(ranges, given if isinstance(given, Summed) else None)
         self._keywords = tuple(inputs)
-        self._noted: list[Noted] = []
+        self._noted: list[seen.Noted] = []
 
     @property
     def label(self) -> str:
@@ -126,7 +114,7 @@ class Ranges(ForwardAnalysis[Span]):
         for at, dtype in enumerate(types):
             rule = RULES.get(item.operator) if at == 0 else FURTHER.get((item.operator, at))
             if rule is not None:
-                found[at] = rule(At(self, self._known, node, dtype, inputs, self._noted))
+                found[at] = rule(seen.At(self, self._known, node, dtype, inputs, self._noted))
         if self._is_size(node):
             self._noted = [noted for noted in self._noted if noted.kind != "overflow"]
         return found
@@ -210,7 +198,7 @@ class ValueRanges:
 
     def _lines(self) -> Iterator[str]:
         counts = Counter(finding.certainty for finding in self.findings)
-        yield ", ".join(f"{counts[one]} {word}" for one, word in TITLES.items())
+        yield ", ".join(f"{counts[one]} {word}" for one, word in seen.TITLES.items())
         for name in self.result.outputs:
             if name in self.values:
                 yield f"{name} in {DOMAIN.text(self.values[name])}"

@@ -9,8 +9,8 @@ from math import inf, isinf
 from typing import Final, Literal
 
 from absint.analyses.arithmetic import COMPARISONS
+from absint.analyses.ranges import rules
 from absint.analyses.ranges.norms import own
-from absint.analyses.ranges.origins import LEAST, own_inverse_root, own_root, without_nan
 from absint.analyses.ranges.rules import NONE, ONE, ZERO, fitted, interval, join, picked, truth
 from absint.analyses.ranges.seen import ANY, FLOATS, TRUTHS, At, Rule
 from absint.lattices.domains import INTERVALS as INTS, Interval, Span
@@ -171,16 +171,16 @@ def root(at: At) -> Span:
 def quotient(at: At) -> Span:
     """Of a number by the root of the mean of squares, its own among them, what `norms` says."""
     found = division(at)
-    most = own_root(at, at.operand(1), at.operand(0))
-    return found if most is None else found.meet(own(at, at.input(0), most, LEAST, centred=False))
+    most = rules.own_root(at, at.operand(1), at.operand(0))
+    return found if most is None else found.meet(own(at, at.input(0), most, rules.LEAST, centred=False))
 
 
 def times(at: At) -> Span:
     found = _PRODUCT(at)
     for index in (0, 1):
-        most = own_inverse_root(at, at.operand(1 - index), at.operand(index))
+        most = rules.own_inverse_root(at, at.operand(1 - index), at.operand(index))
         if most is not None:
-            found = found.meet(own(at, at.input(index), most, LEAST, centred=False))
+            found = found.meet(own(at, at.input(index), most, rules.LEAST, centred=False))
     return found
 
 
@@ -268,11 +268,6 @@ def sign(at: At) -> Span:
     return Span(found.lo, found.hi, x.nan) if at.is_float else found
 
 
-def is_nan(at: At) -> Span:
-    x = at.input(0)
-    return TRUTHS if x.nan else Span(0, 0)
-
-
 def dropped(at: At) -> Span:
     """Dropout, where nothing is dropped: it is not trained, or the input that says so is left out."""
     return at.input(0) if len(at.ranges) < 3 or at.ranges[2] is None else at.any
@@ -330,7 +325,7 @@ def negation(at: At) -> Span:
 
 def choice(at: At) -> Span:
     condition, yes, no = at.input(0), at.input(1), at.input(2)
-    branch = without_nan(at)
+    branch = rules.without_nan(at)
     yes, no = Span(yes.lo, yes.hi, yes.nan and branch != 1), Span(no.lo, no.hi, no.nan and branch != 2)
     return yes if condition.lo >= 1 else no if condition.hi <= 0 else yes.join(no)
 
@@ -347,7 +342,8 @@ ELEMENTWISE: Final[Mapping[str, Rule]] = {
     "Acosh": inverse(1.0, inf, -1e-3, inf), "Atanh": inverse(-1.0, 1.0, -inf, inf), "LeakyRelu": leaky,
     "HardSigmoid": lambda at: Span(0.0, 1.0, at.input(0).nan), "HardSwish": bump(-0.38), "Gelu": bump(-0.18),
     "Mish": bump(-0.32), "Swish": swish(1.0), "Elu": elu, "PRelu": sloped,
-    "ThresholdedRelu": lambda at: join(at.input(0), ZERO), "Sign": sign, "IsNaN": is_nan, "IsInf": truth,
+    "ThresholdedRelu": lambda at: join(at.input(0), ZERO), "Sign": sign, "IsInf": truth,
+    "IsNaN": lambda at: TRUTHS if at.input(0).nan else Span(0, 0),
     "Dropout": dropped, **{name: compared(name) for name in COMPARISONS}, "And": connected(min), "Or": connected(max),
     "Not": negation, "Where": choice,
 }  # fmt: skip

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import inf, isinf, sqrt
 from typing import Final
 
-from absint.analyses.ranges.origins import is_share
+from absint.analyses.ranges import rules
 from absint.analyses.ranges.rules import LARGEST, ZERO, computed, fitted, interval, join, mean, span_of, weighed
 from absint.analyses.ranges.seen import ANY, FLOATS, At, Rule, upper
 from absint.lattices.domains import INTERVALS as INTS, Interval, Span
@@ -86,7 +86,7 @@ def product(at: At) -> Span:
     if not at.is_float:
         return dots(at, at.input(0), at.input(1), most)
     found, shares = dot(at, (0, (-1,)), (1, (inner,)), most), at.input(0)
-    if shares.nan or shares.is_empty or not is_share(at, 0):
+    if shares.nan or shares.is_empty or not rules.is_share(at, 0):
         return found
     return found.meet(shared(at, at.input(1), most))
 
@@ -224,10 +224,6 @@ def largest(at: At) -> Span:
     return at.any if x.nan or not is_some(at) else x
 
 
-def reduced_mean(at: At) -> Span:
-    return mean(at, at.input(0), _most(at), nan=not is_some(at)) if at.is_float else at.any
-
-
 def pooled_mean(at: At) -> Span:
     """GlobalAveragePool."""
     shape = at.shape(0)
@@ -237,19 +233,10 @@ def pooled_mean(at: At) -> Span:
     return mean(at, at.input(0), upper(shape, axes), nan=any((shape[axis].bounds.lo or 0) < 1 for axis in axes))
 
 
-def summed(at: At) -> Span:
-    return added(at, at.input(0), _most(at))
-
-
 def cumulated(at: At) -> Span:
     """CumSum."""
     axes = at.integers(1)
     return added(at, at.input(0), at.size(0, axes[0]) if axes else upper(at.shape(0)))
-
-
-def absolute_sum(at: At) -> Span:
-    x = at.input(0)
-    return added(at, at.form.abs(x), _most(at)) if at.is_float else at.any
 
 
 def squares(at: At) -> Span:
@@ -275,6 +262,8 @@ def length(at: At) -> Span:
 SUMS: Final[Mapping[str, Rule]] = {
     "MatMul": product, "Gemm": gemm, "Einsum": einsum, "Conv": convolved(1), "ConvTranspose": convolved(0),
     "MatMulInteger": integer_product, "ConvInteger": integer_convolved, "ReduceMax": largest, "ReduceMin": largest,
-    "ReduceMean": reduced_mean, "GlobalAveragePool": pooled_mean, "ReduceSum": summed, "CumSum": cumulated,
-    "ReduceSumSquare": squares, "ReduceL1": absolute_sum, "ReduceL2": length,
+    "ReduceMean": lambda at: mean(at, at.input(0), _most(at), nan=not is_some(at)) if at.is_float else at.any,
+    "ReduceL1": lambda at: added(at, at.form.abs(at.input(0)), _most(at)) if at.is_float else at.any,
+    "ReduceSum": lambda at: added(at, at.input(0), _most(at)), "GlobalAveragePool": pooled_mean, "CumSum": cumulated,
+    "ReduceSumSquare": squares, "ReduceL2": length,
 }  # fmt: skip

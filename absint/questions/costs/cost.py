@@ -15,8 +15,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Final, Literal, NamedTuple
 
-from absint.analyses.liveness import Regions, is_parameter
-from absint.analyses.value_sizes import bytes_of, elements_of
+from absint.analyses.liveness import Regions, bytes_of, elements_of, is_parameter
 from absint.lattices.dtype import DType
 from absint.lattices.logic.piecewise import product_settled
 from absint.lattices.logic.relation import Relation

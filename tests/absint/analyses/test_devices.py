@@ -13,15 +13,16 @@ from onnx import defs, parser
 from onnxruntime.capi.onnxruntime_pybind11_state import get_all_operator_schema
 
 import absint
-from absint.analyses.cuda_kernels import (
+from absint.analyses.devices import (
     _BY_DOMAIN,
     _HOST_INPUTS,
     _HOST_OUTPUTS,
+    Copy,
+    Devices,
     host_inputs,
     host_outputs,
     missing_kernel,
 )
-from absint.analyses.devices import Copy, Devices
 from absint.cli import run
 from absint.lattices.dtype import DType
 from absint.runs.run import feeds_for, run as run_model

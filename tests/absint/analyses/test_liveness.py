@@ -15,8 +15,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import absint
 from absint import UsageError
-from absint.analyses.liveness import LastUses, MomentLattice, Regions
-from absint.analyses.value_sizes import bytes_of
+from absint.analyses.liveness import LastUses, MomentLattice, Regions, bytes_of
 from absint.engine import fixpoint
 from absint.lattices.dtype import DType
 from absint.lattices.shape import Shape

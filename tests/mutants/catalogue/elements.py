@@ -61,7 +61,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "nan-is-a-size",
         "that a float is a number of INT64 is taken for granted without a word",
-        "absint.transfer.elements.rounded",
+        "absint.transfer.elements.premises",
         'if not op.assume(inside, "a float is a number of INT64"):',
         "if inside is None:",
         "said(graph('(float[N] x, float[M] z) => (float[K] y) { s = Shape(x) t = Shape(z) f = Cast<to = 1>(s) "

@@ -359,7 +359,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "gather-index-by-its-size",
         "a negative index counts from the front",
-        "absint.transfer.indexing",
+        "absint.transfer.gather",
         "return lane[constant] if -extent <= constant < extent else OPAQUE",
         "return lane[abs(constant)] if abs(constant) < extent else OPAQUE",
         "node('Gather', ints(['N', 'M', 'K']), ints([-1]))",
@@ -368,7 +368,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "gather-index-at-the-size",
         "an index may be the size of the axis",
-        "absint.transfer.indexing",
+        "absint.transfer.gather",
         "return ge(index, -extent) & lt(index, extent)",
         "return ge(index, -extent) & lt(index, extent + 1)",
         "node('Gather', floats('N'), ints([3]))",
@@ -377,7 +377,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "gather-index-is-natural",
         "a negative index is refused",
-        "absint.transfer.indexing",
+        "absint.transfer.gather",
         "return ge(index, -extent) & lt(index, extent)",
         "return ge(index, 0) & lt(index, extent)",
         "node('Gather', floats('N'), ints([-1]))",
@@ -386,7 +386,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "gather-never-fails-on-data",
         "indices that data decide are inside the axis",
-        "absint.transfer.indexing",
+        "absint.transfer.gather",
         "op.may_fail(IN_RANGE, unless=inside)\n        relations = [",
         "relations = [",
         "node('Gather', floats('N'), floats('M'))",
@@ -395,10 +395,10 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "ramp-reaches-one-further",
         "indices that grow by position may reach the size of the axis",
-        "absint.transfer.indexing",
+        "absint.transfer.gather",
         "lt(found[1], extent)",
         "lt(found[1], extent + 1)",
-        "module('absint.transfer.indexing').reach("
+        "module('absint.transfer.gather').reach("
         "module('absint.lattices.ramp').ramp(Dim(0), [Dim(1)])[0], [Dim('N')], Dim('M'))",
         "pytest tests/transfer/test_ramps.py",
     ),
