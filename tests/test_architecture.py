@@ -28,8 +28,8 @@ ORDER: Final = tuple(
     absint.shapes.summaries absint.shapes.timings absint.shapes.memo
     absint.shapes.loops.forms absint.shapes.loops.closed_forms absint.shapes.loops.body
     absint.shapes.loops.linear
-    absint.shapes.loops.invariants absint.shapes.interpretation absint.shapes.joining
-    absint.shapes.branches absint.shapes.loops absint.shapes
+    absint.shapes.loops.invariants absint.shapes.interpretation absint.shapes.branches
+    absint.shapes.loops absint.shapes
     absint.solution absint.analyses absint.runs
     absint.questions.sizes absint.questions.proofs absint.questions.claims
     absint.questions.costs.operators absint.questions.costs absint.questions.explain

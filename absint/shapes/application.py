@@ -27,12 +27,11 @@ from absint.program.folded import Body
 from absint.program.limits import RULE_FAILED, UNFINISHED, WITHOUT_RULE
 from absint.program.nodes import Callee, Node, Operation
 from absint.shapes.calls import summary_of
-from absint.shapes.cases import by_cases
+from absint.shapes.cases import by_cases, of_both
 from absint.shapes.evaluation import EXACT, evaluated
 from absint.shapes.interpretation import Calls, Interpretation
 from absint.shapes.readability import is_final, is_readable, readable
 from absint.shapes.summaries import Inputs, RuleSummary, State, has_names, is_named, name_unknowns, refused
-from absint.shapes.two_versions import of_both
 from absint.transfer.application import outcome
 from absint.transfer.op import Op
 from absint.transfer.stated import PossibleFailure, Within

@@ -27,8 +27,7 @@ from absint.program.folded import Body
 from absint.program.limits import TOO_MANY_CALLS, UNFINISHED
 from absint.program.nodes import Node
 from absint.shapes.interpretation import Calls, Interpretation
-from absint.shapes.names import symbols_of
-from absint.shapes.readability import readable
+from absint.shapes.readability import readable, symbols_of
 from absint.shapes.summaries import Inputs, RuleSummary, State, name_unknowns, refused
 from absint.transfer.stated import PossibleFailure, Statement
 

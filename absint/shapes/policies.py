@@ -18,9 +18,8 @@ from absint.model.declared_types import read_type
 from absint.program.limits import ANALYSE
 from absint.program.lowered import Lowered, declarations
 from absint.shapes.analysis import ShapeAnalysis, Trace
-from absint.shapes.choosing import replaced
 from absint.shapes.refinement import solved
-from absint.shapes.rounds import Round, Rounds
+from absint.shapes.rounds import Round, Rounds, replaced
 from absint.shapes.summaries import State
 
 Anchors = Mapping[int, Sequence[tuple[int, Tensor]]]

@@ -34,11 +34,18 @@ from absint.program.lowered import Lowered
 from absint.program.steps import Operand
 from absint.shapes.analysis import ShapeAnalysis, Trace, interpret
 from absint.shapes.application import Bounds, computed
-from absint.shapes.choosing import ResolvedChoices
 from absint.shapes.interpretation import Interpretation, Transfer
 from absint.shapes.memo.cache import SHARED, FirstRound
 from absint.shapes.memo.known_facts import facts_of
-from absint.shapes.rounds import Learned, Round, Rounds, Undecided, facts_from_requirements, is_about_a_symbol
+from absint.shapes.rounds import (
+    Learned,
+    ResolvedChoices,
+    Round,
+    Rounds,
+    Undecided,
+    facts_from_requirements,
+    is_about_a_symbol,
+)
 from absint.shapes.summaries import State
 from absint.transfer.stated import Within
 
