@@ -84,7 +84,7 @@ PLACES = {
     "google": READS_AND_WRITES_MODELS,  # protobuf's errors
     "networkx": ("absint/program/digraph.py",),
     "cvc5": ("absint/research/obligations/solving.py",),
-    "distributed": ("absint/runs/distributed.py",),
+    "distributed": ("absint/runs/pool.py",),
     "matplotlib": ("absint/research/study/tables.py", "absint/show/costs.py"),
     "pytest": ("absint/pytest_plugin.py",),
     "onnx_shape_inference": ("absint/jobs/auditing/peer_process.py",),

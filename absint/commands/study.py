@@ -20,7 +20,7 @@ from absint.research.study import Study, smtlib_export, study as run_study, tabl
 from absint.research.study.queries import DENIED
 from absint.research.study.solvers import SOLVERS, Checked, check
 from absint.research.study.tables import write_plots
-from absint.runs.distributed import check_scheduler, cores
+from absint.runs.pool import check_scheduler, cores
 from absint.show import policies as report
 from absint.show.study import notes, show
 from absint.show.text import answer

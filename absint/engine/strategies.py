@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable
 from heapq import heappop, heappush
 from typing import Generic
 
-from absint.engine.analysis import STEP, Analysis, DivergenceError, IterationPolicy, S
-from absint.engine.order import WeakTopologicalOrder
+from absint.engine.analysis import Analysis, DivergenceError, S
+from absint.engine.order import STEP, IterationPolicy, WeakTopologicalOrder
 
 Neighbours = Callable[[int], Iterable[int]]
 

@@ -19,9 +19,8 @@ from absint.model.messages import AttributeMessage, FunctionMessage, NodeMessage
 from absint.model.protos import attribute_key, domain_of, graphs_below, overload_of
 from absint.model.wire import kinds
 from absint.program.graph import Program
-from absint.program.lowered import Call
+from absint.program.lowered import Call, Report
 from absint.program.nodes import NO_OTHERS, Callee, Operation, versions_of
-from absint.program.report import Report
 from absint.program.steps import ABSENT, Operand
 from absint.transfer.families import shipped
 from absint.transfer.op import Op

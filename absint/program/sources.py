@@ -22,9 +22,8 @@ from absint.model.messages import GraphMessage, TensorMessage, ValueInfoMessage
 from absint.model.opening import fault_beside
 from absint.model.wire.tensors import EXTERNAL
 from absint.program.graph import Program
-from absint.program.lowered import Signature
+from absint.program.lowered import Report, Signature
 from absint.program.nodes import Path
-from absint.program.report import Report
 from absint.program.steps import Operand, first_output
 
 # Placeholders in place of names: `?`, `None` and the like, as exporters declare dims whose size nobody knows.

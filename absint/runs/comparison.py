@@ -10,9 +10,8 @@ from absint.lattices.logic.relation import FALSE, NO
 from absint.lattices.text.documents import Document, Head
 from absint.lattices.text.escapes import counted, excerpt, format_sizes
 from absint.lattices.text.forms import SIZES, Key, Object, keys_of, many
-from absint.runs.arrays import check_names, read_actual
 from absint.runs.shown_sizes import ShownSizes
-from absint.runs.statements import Row, Statement, Statements, shapes_of
+from absint.runs.statements import Row, Statement, Statements, check_names, read_actual, shapes_of
 from absint.solution.analysed import Analysed
 from absint.solution.constraints import constraints
 from absint.solution.naming import Claimed, claims

@@ -23,14 +23,15 @@ from absint.lattices.terms.expr import Expr
 from absint.lattices.value import Tensor
 from absint.model.dtypes import numpy_dtype
 from absint.model.opening import MAX_FILE, opened_file, reason_of
-from absint.model.wire.fields import content_of, delimited
+from absint.model.wire.fields import delimited
+from absint.model.wire.scalars import content_of
 from absint.packages import is_installed
 from absint.runs.allowance import explained
-from absint.runs.arrays import check_names
 from absint.runs.loading import PREFIX
 from absint.runs.pool import ask_once, one_line
 from absint.runs.process import ProcessError
 from absint.runs.session import Handed, Outcome, execute
+from absint.runs.statements import check_names
 from absint.shapes.inputs import InputElement
 from absint.shapes.sizes import check_number, facts_of
 from absint.solution.analysed import Analysed

@@ -15,8 +15,7 @@ from absint.lattices.terms.floats import Float
 from absint.lattices.terms.normal import Real, sole_atom
 from absint.lattices.text.escapes import counted
 from absint.program.steps import IfJoin
-from absint.runs.arrays import Actual, Array
-from absint.runs.statements import Number, Row, Statement
+from absint.runs.statements import Actual, Array, Number, Row, Statement
 from absint.solution.analysed import Analysed
 from absint.solution.constraints import all_names
 from absint.solver.constraints import Constraint

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from absint.engine.analysis import STEP
+from absint.engine import STEP
 from absint.lattices.logic.facts import NO_FACTS, Facts
 from absint.lattices.logic.relation import FALSE
 from absint.lattices.unify import SOUND, UnificationPolicy

@@ -9,21 +9,9 @@ from typing import Final
 
 from absint.lattices.contents import OPAQUE, Contents, Element
 from absint.lattices.dtype import DTYPES, INTEGER_RANGES, DType
+from absint.lattices.logic.formula import FALSE, NO, TRUE, UNKNOWN_RELATION, Relation, conjunction
 from absint.lattices.logic.piecewise import choices, settled
-from absint.lattices.logic.relation import (
-    FALSE,
-    NO,
-    TRUE,
-    UNKNOWN_RELATION,
-    Relation,
-    conjunction,
-    disjunction,
-    eq,
-    implies,
-    ite,
-    negation,
-    truth_of,
-)
+from absint.lattices.logic.relation import disjunction, eq, implies, ite, negation, truth_of
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.shape_choice import ShapeChoice
 from absint.lattices.terms.expr import MAX_DIM, UNKNOWN_DIM, Dim, Expr, Symbol, expr_of

@@ -37,15 +37,7 @@ from absint.shapes.application import Bounds, computed
 from absint.shapes.interpretation import Interpretation, Transfer
 from absint.shapes.memo.cache import SHARED, FirstRound
 from absint.shapes.memo.known_facts import facts_of
-from absint.shapes.rounds import (
-    Learned,
-    ResolvedChoices,
-    Round,
-    Rounds,
-    Undecided,
-    facts_from_requirements,
-    is_about_a_symbol,
-)
+from absint.shapes.rounds import Learned, ResolvedChoices, Round, Rounds, Undecided, is_about_a_symbol, required_facts
 from absint.shapes.summaries import State
 from absint.transfer.stated import Within
 
@@ -152,7 +144,7 @@ class _Refinement:
         last = self.rounds[-1]
         wanted = undecided.conditions()
         requirements: dict[Relation, Learned] = {}
-        for item in facts_from_requirements(last.analysis, self.lowered, wanted):
+        for item in required_facts(last.analysis, self.lowered, wanted):
             requirements.setdefault(item.relation, item)
         # A choice of relations (`or`) teaches nothing unless a dim waits for it.
         new = {

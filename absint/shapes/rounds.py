@@ -63,9 +63,7 @@ class Rounds(NamedTuple):
 # Which requirements of a round are facts of the next: those of nodes that every run computes.
 
 
-def facts_from_requirements(
-    analysis: ShapeAnalysis, lowered: Lowered, wanted: Collection[Relation] = ()
-) -> Iterator[Learned]:
+def required_facts(analysis: ShapeAnalysis, lowered: Lowered, wanted: Collection[Relation] = ()) -> Iterator[Learned]:
     """Facts about single symbols, those of `wanted` that hold, and choices between relations, from what is given and
     the nodes of every run, over the symbols of round 0.
     """

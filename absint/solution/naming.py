@@ -17,7 +17,7 @@ from absint.lattices.text.naming import Names, Naming
 from absint.lattices.text.notation import form_of
 from absint.lattices.text.sheets import Line, so_many
 from absint.lattices.value import AnyTensor, SequenceOf, Value, parts
-from absint.model.definitions import read_texts
+from absint.model.declared_types import read_texts
 from absint.program.limits import UNFINISHED
 from absint.program.steps import Operand
 from absint.shapes.readability import more_names

@@ -17,7 +17,7 @@ The kit for analyses of values (`absint.ForwardAnalysis`) compares their claims 
 
 `assertions` is about models. `cases` describes nodes, executes them and holds claims against the run; `elements` makes
 inputs whose elements the rule knows. `rules` checks rules, `analyses` analyses, on models that are run with all their
-values (`trips` is Loop for onnx.reference), `monotone` tries operators on comparable elements.
+values (`trips` is Loop for onnx.reference).
 onnxruntime is loaded only where it runs a case: `pip install 'absint[run]'`.
 """
 

@@ -17,17 +17,7 @@ from absint.lattices.terms.atoms import SymbolKind
 from absint.lattices.terms.expr import UNKNOWN_DIM, UNKNOWN_SIZE, Dim, Expr, Symbol
 from absint.lattices.value import TOP, AnyTensor, Container, SequenceOf, Tensor, Value, parts
 from absint.lattices.value_lattice import VALUES
-from absint.testing.cases import (
-    Binding,
-    Case,
-    Runner,
-    by_function,
-    check_outputs,
-    execute,
-    hole_free,
-    in_reference,
-    shape_text,
-)
+from absint.testing.cases import Binding, Case, Runner, by_function, check_outputs, execute, hole_free, in_reference
 from absint.testing.elements import known, special
 from absint.transfer.application import apply
 from absint.transfer.families import shipped
@@ -216,7 +206,7 @@ def _check_case(rule: Rule, case: Case, runner: Runner, seeds: int) -> int:
     inputs = [None if arg is None else arg.value() for arg in case.inputs]
     applied = _applied(rule, case, inputs)
     check_behaviour(str(case), rule, applied, inputs, lambda: _op(rule, case, inputs))
-    _check_expected(case, applied)
+    case.check_expected(applied)
     failures: list[str] = []
     runs = list(_runs(rule, case, applied, runner, range(seeds), failures))
     if not runs and applied.rejected is None:
@@ -269,7 +259,7 @@ def apply_case(case: Case, table: Table | None = None, semantics: Semantics = EI
 def run_case(case: Case, table: Table | None = None) -> int:
     """Check a case at every binding; the number of bindings that ran. Raises AssertionError for a wrong claim."""
     rule, applied = _rule_of(case, table), apply_case(case, table)
-    _check_expected(case, applied)
+    case.check_expected(applied)
     runs = list(_runs(rule, case, applied, execute))
     _check_elements(rule, case, runs, execute)
     return len(runs)
@@ -298,21 +288,6 @@ def _applied(rule: Rule, case: Case, inputs: Sequence[Value | None], what: objec
     except Exception as error:
         raise AssertionError(f"{case}{at}: {rule.failure(error)}") from error
     return applied
-
-
-def _check_expected(case: Case, applied: Applied) -> None:
-    """The precision that the case demands."""
-    if case.expect is not None:
-        if len(case.expect) != len(applied.outputs):
-            raise AssertionError(f"{case}: {len(applied.outputs)} outputs, {len(case.expect)} expected")
-        for want, got in zip(case.expect, applied.outputs, strict=True):
-            if want is not None and shape_text(got) != want:
-                raise AssertionError(f"{case}: shape {shape_text(got)}, expected {want}")
-    if case.contents is not None:
-        first = applied.outputs[0]
-        found = hole_free(str(first.contents)) if isinstance(first, Tensor) else str(first)
-        if found != case.contents:
-            raise AssertionError(f"{case}: contents {found}, expected {case.contents}")
 
 
 def _runs(

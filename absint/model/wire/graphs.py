@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from absint.lattices.records import NamedTuple
-from absint.model.wire.fields import content_of, delimited
+from absint.model.wire.fields import delimited
+from absint.model.wire.scalars import content_of
 from absint.model.wire.tensors import NO_SPARSE, NO_TENSOR, Entry, SparseTensor, Tensor, shown
 
 

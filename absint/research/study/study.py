@@ -12,7 +12,7 @@ from typing import Final
 from absint.research.study.results import Record, Store, record
 from absint.research.study.tables import Row, rows
 from absint.research.study.tasks import PERFORM, Pair, Task, pairs, read_sources
-from absint.runs.distributed import finished
+from absint.runs.pool import finished
 
 SECONDS: Final = 120.0
 """Time limit of a pair."""

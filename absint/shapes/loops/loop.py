@@ -20,18 +20,7 @@ from absint.lattices.logic.formula import FALSE, NO, TRUE, UNKNOWN_RELATION, YES
 from absint.lattices.logic.relation import conjunction, eq, ge, implies, ite, le, negation
 from absint.lattices.shape import shape_of
 from absint.lattices.terms.atoms import Symbol
-from absint.lattices.terms.expr import (
-    MAX_DIM,
-    ONE_EXPR,
-    UNKNOWN_SIZE,
-    ZERO_EXPR,
-    Constant,
-    Dim,
-    Expr,
-    const,
-    expr_of,
-    sub,
-)
+from absint.lattices.terms.expr import MAX_DIM, ONE_EXPR, UNKNOWN_SIZE, ZERO_EXPR, Constant, Dim, Expr, const, expr_of
 from absint.lattices.terms.normal import floordiv, maximum, minimum, substitute
 from absint.lattices.value import BOTTOM, TOP, Tensor, Value
 from absint.program.nodes import Node
@@ -339,7 +328,7 @@ def _slope(number: Symbol, part: Relation) -> tuple[Expr, Expr] | None:
     e = part.expr
     start = substitute(e, {number: ZERO_EXPR})
     after = substitute(e, {number: ONE_EXPR})
-    slope = sub(after, start)
+    slope = after - start
     if not isinstance(start, Expr) or not isinstance(slope, Expr) or number in slope.symbols:
         return None
     return (start, slope) if start + slope * expr_of(number) is e else None

@@ -372,7 +372,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "fixpoint-stops-after-one-round",
         "a cycle is not iterated until its head is stable",
-        "absint.engine.iteration",
+        "absint.engine.analysis",
         "if not lattice.leq(new, old):\n                # In",
         "if component.visits == 1 and not lattice.leq(new, old):\n                # In",
         "counting()",
@@ -381,7 +381,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "descends-below-the-fixpoint",
         "the descending phase takes what is not above its own transfer",
-        "absint.engine.iteration",
+        "absint.engine.analysis",
         "states[head] = new\n                position = component.start + 1\n            else:",
         "states[head] = lattice.bottom\n                position = component.start + 1\n            else:",
         "counting()",
@@ -390,7 +390,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "levels-multiply",
         "a cycle in a cycle is made stable from anew however often it was",
-        "absint.engine.iteration",
+        "absint.engine.analysis",
         "if visits[node] <= policy.patience:",
         "if True:",
         "module('tests.absint.engine.test_strategies').deepest()",
