@@ -1,9 +1,9 @@
 """A dataflow engine for any lattice over any directed graph. It knows nothing about ONNX.
 
-    analysis    write this: a lattice, a direction, a transfer function; what the engine promises and demands; and
-                `fixpoint`: iteration with widening at heads, then a bounded descending phase
-    order       weak topological order (Bourdoncle 1993)
-    strategies  outermost cycles as a whole, or by a worklist
+    analysis    write this: a lattice, a direction, a transfer function; what the engine promises and demands
+    order       weak topological order (Bourdoncle 1993), and the policy of iteration
+    iteration   `fixpoint`: iteration with widening at heads, then a bounded descending phase; or outermost cycles as a
+                whole, or by a worklist
     graphs      nodes that are not numbers, transfer along edges, entry points
 
 `fixpoint` visits acyclic parts once, in order, and iterates each cycle at its head until it is stable, in the recursive
@@ -28,7 +28,8 @@ of a state.
 docs/tutorial.md builds three analyses. `absint.ForwardAnalysis` follows the values of a model.
 """
 
-from absint.engine.analysis import Analysis, DivergenceError, GraphAnalysis, GraphSolution, N, S, Solution, fixpoint
+from absint.engine.analysis import Analysis, DivergenceError, GraphAnalysis, GraphSolution, N, S, Solution
+from absint.engine.iteration import fixpoint
 from absint.engine.order import STEP, IterationPolicy, Ordered, WeakTopologicalOrder, order_of, weak_topological_order
 
 __all__ = [

@@ -76,15 +76,11 @@ class Outline:
         for field in fields(content, 0, len(content)):
             part = content[field.start : field.end]
             if field.number == _PLACE and part.startswith(self._mark):
-                yield from self._places[_number(part[len(self._mark) :])]
+                yield from self._places[varint(part, len(self._mark), len(part))[0]]
             elif field.wire == DELIMITED and field.number in inner:
                 yield from field_of(field.number, list(self._expanded(part, inner[field.number])))
             else:
                 yield content[field.tag : field.end]
-
-
-def _number(content: bytes) -> int:
-    return varint(content, 0, len(content))[0]
 
 
 def outline(data: Data) -> ModelProto:
@@ -111,12 +107,8 @@ def outlined(message: Kind) -> Kind:
     return made
 
 
-def _nothing(_: Sequence[Span]) -> bytes:
-    return b""
-
-
 def _outlined(
-    data: Data, spans: Sequence[Span], kind: Descriptor, keep: Callable[[Sequence[Span]], bytes] = _nothing
+    data: Data, spans: Sequence[Span], kind: Descriptor, keep: Callable[[Sequence[Span]], bytes] = lambda _: b""
 ) -> bytes:
     """The message in these spans without the data of large tensors; `keep` gives what stands for those of one."""
     if size_of(spans) < LARGE:

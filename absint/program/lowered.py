@@ -55,7 +55,7 @@ def declarations(lowered: Lowered) -> Iterator[Declaration]:
     Raises ModelError for a dim whose text is not valid UTF-8: an analysis does not look at these claims.
     """
     checked: set[bytes] = set()
-    for item in unchecked_declarations(lowered):
+    for item in unchecked_declarations(lowered.declaring):
         content = item.type.SerializeToString()
         if content not in checked:
             checked.add(content)
@@ -64,12 +64,8 @@ def declarations(lowered: Lowered) -> Iterator[Declaration]:
         yield item
 
 
-def unchecked_declarations(lowered: Lowered) -> Iterator[Declaration]:
+def unchecked_declarations(declaring: Sequence[Declaring]) -> Iterator[Declaration]:
     """As `declarations`, of texts as they are in the file."""
-    return _declared(lowered.declaring)
-
-
-def _declared(declaring: Sequence[Declaring]) -> Iterator[Declaration]:
     for path, graph, scope, gate in declaring:
         fields: tuple[Field, ...] = ("input", "value_info", "output") if path else ("value_info", "output")
         for kind, info in ((field, info) for field in fields for info in declared_types(graph, field)):
@@ -81,7 +77,7 @@ def _declared(declaring: Sequence[Declaring]) -> Iterator[Declaration]:
 def declared_shapes(declaring: Sequence[Declaring], inputs: Collection[str]) -> Mapping[Operand, tuple[Shape, ...]]:
     """The shapes that the author declares for each value; `inputs` of the main graph are left out."""
     found: dict[Operand, tuple[Shape, ...]] = {}
-    for item in _declared(declaring):
+    for item in unchecked_declarations(declaring):
         value = read_type(item.type)
         if isinstance(value, Tensor) and not value.shape.is_top and (item.path or item.name not in inputs):
             found[item.operand] = (*found.get(item.operand, ()), value.shape)

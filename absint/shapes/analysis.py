@@ -208,7 +208,7 @@ def swept(
             inputs = tuple([states[p][i] if p >= 0 else None for p, i in operands])
         if gate != asked:
             asked = gate
-            facts, under, shut = _at(run, gate, states)
+            facts, under, shut = run.under_gate(gate, states)
         # What the rule gave to equal inputs, under facts that make no difference to it or under the same ones.
         if shut:
             summary = RuleSummary((BOTTOM,) * operation.outputs)
@@ -229,13 +229,6 @@ def swept(
 _NOTHING: Final[tuple[set[int], dict[int, tuple[RuleSummary, RuleSummary | None]], Mapping[int, RuleSummary]]] = (
     set(), {}, {}
 )  # fmt: skip
-
-
-def _at(run: Interpretation, gate: int, states: Sequence[State]) -> tuple[Facts, object, bool]:
-    """The facts below a gate, what they add to the key of the memo, and whether nothing comes through the gate."""
-    if gate < 0:
-        return run.facts, run.under, False
-    return *run.under_gate(gate), states[gate][0] is BOTTOM
 
 
 def is_constant(value: Tensor) -> bool:

@@ -58,7 +58,12 @@ def computed(
             summary = run.first_round.summary(node, item.operands)
         inputs = tuple([states[p][i] if p >= 0 else None for p, i in item.operands])
     if summary is None:
-        summary = _applied(run, node, item, operation, inputs, states, bounds)
+        facts, under, is_shut = run.under_gate(item.gate, states)
+        if is_shut:
+            summary = RuleSummary((BOTTOM,) * operation.outputs)
+        else:
+            known = None if bounds else run.recalled(operation, inputs, under)
+            summary = ruled(run, node, operation, inputs, facts, under, bounds) if known is None else known
     run.applied[node] = summary
     return run.outputs(node, summary)
 
@@ -68,25 +73,6 @@ def tried(run: Interpretation, gate: int, operation: Operation, inputs: Inputs) 
     summary = _checked(run, -1, operation, inputs, run.facts_at(gate))
     run.crashes.pop(-1, None)
     return summary
-
-
-def _applied(
-    run: Interpretation,
-    node: int,
-    item: Node,
-    operation: Operation,
-    inputs: Inputs,
-    states: Sequence[State],
-    bounds: Bounds,
-) -> RuleSummary:
-    """The result of an operator with these inputs, under the facts that hold below its gate."""
-    facts, under = run.facts, run.under
-    if item.gate >= 0:
-        if states[item.gate][0] is BOTTOM:
-            return RuleSummary((BOTTOM,) * operation.outputs)
-        facts, under = run.under_gate(item.gate)
-    known = None if bounds else run.recalled(operation, inputs, under)
-    return ruled(run, node, operation, inputs, facts, under, bounds) if known is None else known
 
 
 def ruled(

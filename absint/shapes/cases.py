@@ -14,7 +14,7 @@ from absint.lattices.dtype import DTYPES
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import FALSE, NO, TRUE, Relation, conjunction, disjunction, implies, negation
 from absint.lattices.records import NamedTuple
-from absint.lattices.shape import TOP_SHAPE
+from absint.lattices.shape import Shape
 from absint.lattices.shape_choice import MAX_CASES, ShapeChoice
 from absint.lattices.terms.atoms import SymbolKind
 from absint.lattices.terms.expr import Dim, Symbol, expr_of
@@ -56,7 +56,7 @@ def by_cases(inputs: Inputs, facts: Facts, apply: Apply) -> RuleSummary:
 def _by_cases(inputs: Inputs, facts: Facts, apply: Apply) -> RuleSummary:
     cases = _cases(inputs, facts)
     if not 0 < len(cases) <= MAX_CASES:
-        return apply(tuple([_of_unknown_rank(value) for value in inputs]), facts)
+        return apply(tuple([Tensor(v.dtype) if isinstance(v, Tensor) and is_chosen(v) else v for v in inputs]), facts)
     answers = [_Answer(c.condition, apply(c.inputs, assuming(facts, c.condition))) for c in cases]
     running = [_apart(number, answer) for number, answer in enumerate(a for a in answers if a.summary.rejected is None)]
     if not running:
@@ -74,7 +74,7 @@ def _cases(inputs: Inputs, facts: Facts) -> list[Case]:
     cases = [Case(TRUE, inputs)]
     for shape in dict.fromkeys(v.shape for v in inputs if isinstance(v, Tensor) and is_chosen(v)):
         grown = [
-            Case(both, tuple([Tensor(v.dtype, chosen) if _has(v, shape) else v for v in case.inputs]))  # type: ignore[union-attr]
+            Case(both, tuple([_of_shape(v, shape, chosen) for v in case.inputs]))
             for case in cases
             for condition, chosen in shape.cases
             if (both := conjunction(case.condition, condition)) is not FALSE and facts.decide(both) is not NO
@@ -85,12 +85,9 @@ def _cases(inputs: Inputs, facts: Facts) -> list[Case]:
     return cases
 
 
-def _has(value: Value | None, shape: object) -> bool:
-    return isinstance(value, Tensor) and value.shape is shape
-
-
-def _of_unknown_rank(value: Value | None) -> Value | None:
-    return Tensor(value.dtype, TOP_SHAPE) if isinstance(value, Tensor) and is_chosen(value) else value
+def _of_shape(value: Value | None, shape: Shape, other: Shape) -> Value | None:
+    """The value with the other shape, if it is a tensor of this one."""
+    return Tensor(value.dtype, other) if isinstance(value, Tensor) and value.shape is shape else value
 
 
 def _apart(number: int, answer: _Answer) -> _Answer:
@@ -117,20 +114,16 @@ def _joined(left: Sequence[_Answer], stated: Sequence[Statement]) -> RuleSummary
         pairs = zip(summary.outputs, outputs, strict=True)
         outputs = tuple([join.value(str(at), one, other) for at, (one, other) in enumerate(pairs)])
         defined += join.statements
+    guarded = (s._replace(relation=implies(a.condition, s.relation)) for a in left for s in a.summary.statements)
     return name_unknowns(
         RuleSummary(
             outputs,
             (),
-            (*stated, *(s for answer in left for s in _guarded(answer)), *defined),
+            (*stated, *guarded, *defined),
             notes=tuple(dict.fromkeys(note for answer in left for note in answer.summary.notes)),
             possible_failures=tuple(dict.fromkeys(failure for answer in left for failure in _failures(answer))),
         )
     )
-
-
-def _guarded(answer: _Answer) -> Iterator[Statement]:
-    for statement in answer.summary.statements:
-        yield statement._replace(relation=implies(answer.condition, statement.relation))
 
 
 def _failures(answer: _Answer) -> Iterator[PossibleFailure]:

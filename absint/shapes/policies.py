@@ -111,7 +111,7 @@ def _anchors(lowered: Lowered) -> Anchors:
 
 def renamed(states: Sequence[State], adopted: Mapping[Dim, Dim]) -> list[State]:
     """The states with every inferred dim under its declared name; symbols of the inputs stay."""
-    whole = {dim: name for dim, name in adopted.items() if not _is_input(dim)}
+    whole = {d: name for d, name in adopted.items() if (s := _symbol(d)) is None or s.origin_node is not None}
     symbols = {symbol: name for dim, name in whole.items() if (symbol := _symbol(dim)) is not None}
 
     def change(dim: Dim) -> Dim:
@@ -120,11 +120,6 @@ def renamed(states: Sequence[State], adopted: Mapping[Dim, Dim]) -> list[State]:
         return substitute(dim, symbols) if isinstance(dim, Expr) else dim
 
     return [tuple([replaced(value, change) for value in state]) for state in states] if whole else list(states)
-
-
-def _is_input(dim: Dim) -> bool:
-    symbol = _symbol(dim)
-    return symbol is not None and symbol.origin_node is None
 
 
 def _symbol(dim: Dim) -> Symbol | None:

@@ -13,7 +13,6 @@ from typing import Final
 
 from absint.lattices.contents import Contents, Element, element_symbols
 from absint.lattices.logic.piecewise import shortest
-from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Dim, Expr, Symbol, Unknown, expr_of
 from absint.lattices.terms.periodic import FEW, extent
 from absint.lattices.terms.shortening import length
@@ -84,6 +83,21 @@ def symbols_of(value: Value) -> Iterator[Symbol]:
             yield from _sorted(part.cut.extent.symbols | part.cut.size.symbols)
 
 
+def all_symbols(value: Value) -> Iterator[Symbol]:
+    """The symbols of a value, those of ramps among them."""
+    yield from symbols_of(value)
+    for part in parts(value):
+        if isinstance(part, Tensor):
+            yield from symbols_of_ramps(part)
+
+
+def symbols_of_ramps(tensor: Tensor) -> Iterator[Symbol]:
+    """The symbols of what is known of the growth of elements."""
+    for ramp in tensor.ramps:
+        for term in (ramp.base, *ramp.steps):
+            yield from sorted(term.symbols, key=lambda s: s.name)
+
+
 def _sorted(found: frozenset[Symbol]) -> Sequence[Symbol]:
     """By origin_node, then name: the same order in every run."""
     return sorted(found, key=lambda s: (s.origin_node or -1, s.name)) if len(found) > 1 else tuple(found)
@@ -133,7 +147,8 @@ def _has_long(contents: Contents | None) -> bool:
 def _readable(value: Tensor, index: int, notes: list[str]) -> Tensor:
     shape, contents = value.shape, value.contents
     if shape.largest >= FEW:
-        shape = _sizes(shape, lambda axis, text: notes.append(f"{place(index, axis)} {text}"))
+        say: Callable[[int, str], None] = lambda axis, text: notes.append(f"{place(index, axis)} {text}")
+        shape = shape.around(tuple([_short(dim, axis, say) for axis, dim in enumerate(shape.known)]))
     if contents is not None and _has_long(contents):
         contents = _elements(contents, lambda at, text: notes.append(f"{place(index, at, 'element')} {text}"))
     unchanged = shape is value.shape and contents is value.contents
@@ -143,10 +158,6 @@ def _readable(value: Tensor, index: int, notes: list[str]) -> Tensor:
 def place(output: int, at: int, kind: str = "axis") -> str:
     """The place of a number in the outputs of a node, with which the note about it begins."""
     return f"output {output}, {kind} {at}:"
-
-
-def _sizes(shape: Shape, say: Callable[[int, str], None]) -> Shape:
-    return shape.around(tuple([_short(dim, axis, say) for axis, dim in enumerate(shape.known)]))
 
 
 def _elements(contents: Contents, say: Callable[[int, str], None]) -> Contents | None:

@@ -15,7 +15,7 @@ its inputs (`Op.within`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -150,7 +150,7 @@ class _Refinement:
         new = {
             r: item
             for r, item in requirements.items()
-            if r not in self.learned and (r.op != "or" or _teaches(r, wanted))
+            if r not in self.learned and (r.op != "or" or r in wanted or is_about_a_symbol(r))
         }
         if not new:
             return None
@@ -233,10 +233,6 @@ def solved(lowered: Lowered, analysis: ShapeAnalysis, phase: str, *, stops: bool
     elif phase != CHECK and not watch.goes_on(total, total, phase):
         watch.not_refined()
     return None if phase == REFINE and unfinished else solution.states
-
-
-def _teaches(relation: Relation, wanted: Container[Relation]) -> bool:
-    return relation in wanted or is_about_a_symbol(relation)
 
 
 def _settles(known: Facts, choice: Relation) -> bool:

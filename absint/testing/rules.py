@@ -8,15 +8,15 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from absint.lattices import records
-from absint.lattices.contents import element_symbols
 from absint.lattices.dtype import DType
 from absint.lattices.lattice import placed
 from absint.lattices.logic.relation import YES
 from absint.lattices.shape import TOP_SHAPE, shape_of
 from absint.lattices.terms.atoms import SymbolKind
-from absint.lattices.terms.expr import UNKNOWN_DIM, UNKNOWN_SIZE, Dim, Expr, Symbol
-from absint.lattices.value import TOP, AnyTensor, Container, SequenceOf, Tensor, Value, parts
+from absint.lattices.terms.expr import UNKNOWN_DIM, UNKNOWN_SIZE, Dim, Expr
+from absint.lattices.value import TOP, AnyTensor, Container, Tensor, Value
 from absint.lattices.value_lattice import VALUES
+from absint.shapes.readability import all_symbols
 from absint.testing.cases import Binding, Case, Runner, by_function, check_outputs, execute, hole_free, in_reference
 from absint.testing.elements import known, special
 from absint.transfer.application import apply
@@ -44,10 +44,10 @@ def check_behaviour(case: str, rule: Rule, applied: Applied, inputs: Inputs, aga
         raise AssertionError(f"{case}: {rule} changes its inputs or attributes: copy what is to be changed")
     if second != applied:
         raise AssertionError(f"{case}: {rule} says {second.outputs} after {applied.outputs}: it must not keep state")
-    known = {s.name for value in inputs if value is not None for s in symbols_of(value)}
+    known = {s.name for value in inputs if value is not None for s in all_symbols(value)}
     relations = [*(s.relation for s in applied.statements), *(f.unless for f in applied.possible_failures)]
     stated = chain.from_iterable(relation.symbols for relation in relations)
-    for symbol in chain(chain.from_iterable(map(symbols_of, applied.outputs)), stated):
+    for symbol in chain(chain.from_iterable(map(all_symbols, applied.outputs)), stated):
         if symbol.name not in known and symbol.kind is not SymbolKind.HOLE:
             raise AssertionError(
                 f"{case}: {rule} invents the symbol {symbol.name!r}, which every node would share: "
@@ -128,27 +128,6 @@ def _is_more(less: Dim, dim: Dim) -> bool:
 
 def _is_invented(dim: Expr) -> bool:
     return any(symbol.kind is SymbolKind.HOLE for symbol in dim.symbols)
-
-
-def symbols_of(value: Value) -> Iterator[Symbol]:
-    """Every symbol that a value mentions."""
-    for part in parts(value):
-        if isinstance(part, AnyTensor):
-            yield from _symbols(part.shape.numbers)
-            if part.shape.variable is not None:
-                yield part.shape.variable
-        if isinstance(part, Tensor):
-            for element in part.contents.elements if part.contents is not None else ():
-                yield from element_symbols(element)
-            yield from _symbols(number for ramp in part.ramps for number in (ramp.base, *ramp.steps))
-        if isinstance(part, SequenceOf):
-            yield from _symbols((part.length,))
-
-
-def _symbols(dims: Iterable[Dim]) -> Iterator[Symbol]:
-    for dim in dims:
-        if isinstance(dim, Expr):
-            yield from dim.symbols
 
 
 class Run(NamedTuple):

@@ -1,4 +1,4 @@
-(** The engine: iteration over a weak topological order.  docs/theory.md, "Loops"; absint/engine/analysis.py.
+(** The engine: iteration over a weak topological order.  docs/theory.md, "Loops"; absint/engine/iteration.py.
 
     [visited] lets a head take any state whenever its cycle goes round: a join, a widening, a smaller state, a guess.
     The check at the head is all that soundness needs. [engine] is a function with joins, widening, descending passes

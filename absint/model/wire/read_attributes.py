@@ -75,7 +75,8 @@ def _type(data: Content, parts: Parts, depth: int, content: bytes) -> graphs.Typ
     if last in (1, 8):
         return graphs.Type(_KINDS[last], _tensor_type(data, inner, depth + 1), content)
     if last in (4, 9):
-        return graphs.Type(_KINDS[last], _element_type(data, inner, depth + 1), content)
+        of_type = by_number(data, inner, depth + 1, "ElementType", (1,))[1]
+        return graphs.Type(_KINDS[last], graphs.ElementType(inner_type(data, of_type, depth + 2)), content)
     if last == 5:
         return graphs.Type(_KINDS[last], _map_type(data, inner, depth + 1), content)
     return graphs.Type(_KINDS.get(last), None, content)
@@ -99,10 +100,6 @@ def _dim(data: Content, part: tuple[int, int], depth: int) -> graphs.Dim:
         elif field.number == 2 and field.wire == DELIMITED:
             dim = graphs.Dim("dim_param", dim_param=text(data[field.start : field.end]))
     return dim
-
-
-def _element_type(data: Content, parts: Parts, depth: int) -> graphs.ElementType:
-    return graphs.ElementType(inner_type(data, by_number(data, parts, depth, "ElementType", (1,))[1], depth + 1))
 
 
 def _map_type(data: Content, parts: Parts, depth: int) -> graphs.MapType:
@@ -263,10 +260,7 @@ def read_attribute(data: Content, parts: Parts, depth: int, read_graph: ReadGrap
 def _identity(attribute: graphs.Attribute, data: Content, parts: Parts) -> bytes:
     """The bytes of an attribute; of one with a graph or a long tensor, bytes that no other attribute has."""
     is_long = sum(end - start for start, end in parts) > 2 * LARGE
-    if attribute.holds_graphs or prod(attribute.t.dims) > MAX_ELEMENTS or (is_long and _holds_tensor(attribute)):
+    holds_tensor = attribute.HasField("t") or attribute.HasField("sparse_tensor")
+    if attribute.holds_graphs or prod(attribute.t.dims) > MAX_ELEMENTS or (is_long and holds_tensor):
         return f"attribute {next(_UNIQUE)}".encode()
     return b"".join(data[start:end] for start, end in parts)
-
-
-def _holds_tensor(attribute: graphs.Attribute) -> bool:
-    return attribute.HasField("t") or attribute.HasField("sparse_tensor")
