@@ -9,8 +9,8 @@ early_copies    a copy that is under way before it is known what changes
 protos          names, domains, graphs, captured values and attributes of messages; nodes in topological order
 declared_types  declared types as abstract values; inputs and tensors that no runtime accepts; names of long dims in the
                 metadata of an annotated model
-dtypes          element types of array libraries
-initialisers    tensors as abstract values, and the lengths of their data; weights: their ranges
+initialisers    tensors as abstract values, and the lengths of their data; element types of array libraries
+weights         the ranges of initialisers
 schemas         output types and function bodies of operators; signatures: the types that they take and give
 registry        the schemas of the installed onnx as data, read from a table of its version
 inference       what onnx's inference refuses (inference_process), asked without the data of large tensors

@@ -146,14 +146,8 @@ def form(domain: str, name: str, version: int) -> Form | None:
     if found is None:
         return None
     single = tuple((index, formal.name) for index, formal in enumerate(found.inputs) if formal.is_required)
-    return Form(
-        f"{name}-{found.since}",
-        found.attributes,
-        found.required,
-        *found.arity,
-        max((index + 1 for index, _ in single), default=0),
-        single,
-    )
+    least = max((index + 1 for index, _ in single), default=0)
+    return Form(f"{name}-{found.since}", found.attributes, found.required, *found.arity, least, single)
 
 
 _COUNTED: Final = frozenset(

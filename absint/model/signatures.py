@@ -140,12 +140,8 @@ class Signature(NamedTuple):
         none.
         """
         formals, last = self.outputs, len(self.outputs) - 1
-        if (
-            formals
-            and len(values) == 1
-            and type(values[0]) is Tensor
-            and values[0].dtype in formals[0].allowed.elements
-        ):
+        only = values[0] if formals and len(values) == 1 else None
+        if type(only) is Tensor and only.dtype in formals[0].allowed.elements:
             return None
         for at, value in enumerate(values):
             if at > last and not self.repeats_output:

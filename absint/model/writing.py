@@ -118,12 +118,7 @@ def write_files(folder: str | os.PathLike[str], contents: Mapping[str, str | byt
 
 
 def write_copy(
-    original: Opened,
-    target: str,
-    pieces: Sequence[Piece],
-    model: ModelProto,
-    folder: Path | None,
-    copy_weights: bool = False,
+    original: Opened, target: str, pieces: Sequence[Piece], model: ModelProto, folder: Path | None, copy_weights: bool
 ) -> Sequence[str]:
     """Write pieces of a model and new ones as `write_text` writes a text; to standard output if the target is `-`.
 

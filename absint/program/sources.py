@@ -214,11 +214,8 @@ class Sources:
         if value.shape.is_top and (dims := list(tensor.dims)) and min(dims) < 0:
             text = f"its dims are {dims}: sizes are never negative"
             self._report.error("negative-size", f"tensor {tensor.name!r}", text)
-        if (
-            value.contents is None
-            and tensor.data_location == EXTERNAL
-            and is_small(tensor.data_type, tuple(tensor.dims))
-        ):
+        is_missing = value.contents is None and tensor.data_location == EXTERNAL
+        if is_missing and is_small(tensor.data_type, tuple(tensor.dims)):
             self._note_missing(tensor)
         return value
 

@@ -7,7 +7,7 @@ run         feeds for a model, and its run with onnxruntime, here or in a proces
 session     the run itself, and the model on its way there
 loading     loads a model and does not run it: the shapes that a runtime finds
 statements  real tensors as users pass them; an abstract value as statements about one, each a row of a comparison
-comparison  a solution compared with a run; shown_sizes are those that the tensors show
+comparison  a solution compared with a run, at the sizes that the tensors show
 pool        processes under the memory limit of runs, which allowance tells, and jobs that many share: these, or a Dask
             cluster
 """

@@ -23,7 +23,7 @@ from absint.lattices.terms.floats import Float
 from absint.lattices.terms.normal import Real, sole_atom
 from absint.lattices.text.escapes import did_you_mean
 from absint.lattices.value import BOTTOM, TOP, AnyTensor, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
-from absint.model.dtypes import dtype_of_array
+from absint.model.initialisers import dtype_of_array
 
 
 class Array:

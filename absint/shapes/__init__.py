@@ -2,8 +2,8 @@
 
 analysis        the transfer function; meanings: which function interprets a step of control flow, and its types
 interpretation  the state that these functions see: the knowledge about each node
-application     operators: a rule applied, its result checked, typed and named
-evaluation      elements that constant inputs decide; reference: computed by onnx.reference
+application     operators: a rule applied, its result checked, typed and named; elements that constant inputs decide
+reference       computes these with onnx.reference
 summaries       what one application gives, with holes for fresh symbols
 calls           the summary of a folded call, whose body is a program of its own
 cases           the summary of a node that is one of several: of inputs whose rank sizes choose, or of two versions
@@ -17,6 +17,6 @@ refinement      requirements of one round become facts of the next, and what oth
 rounds          what a round is, teaches and leaves open; choices that facts settle
 policies        one run under another tool's choice between two dims
 sizes           sizes, ranges, shapes and assumptions that a caller gives, read against the inputs
-timings         times of phases and rules
+timings         times of phases and rules; no garbage collection while an analysis allocates
 memo/           speed only, as is `analysis.swept`
 """

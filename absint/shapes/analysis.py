@@ -152,13 +152,7 @@ def simplified(value: Value, facts: Facts) -> Value:
     return Tensor(value.dtype, replaced.shape.map(facts.simplify), replaced.contents, replaced.ramps)
 
 
-def swept(
-    run: Interpretation,
-    memo: Memo,
-    order: Sequence[int],
-    states: list[State],
-    trace: Callable[[int, State], None] | None = None,
-) -> None:
+def swept(run: Interpretation, memo: Memo, order: Sequence[int], states: list[State], trace: Trace | None) -> None:
     """Write the state of each node of a graph without cycles, in the order; `trace` hears of it. Speed only.
 
     It does what `Analysis.sweep` does with `interpret`, faster: most time of an analysis goes into nodes whose result
@@ -217,7 +211,7 @@ def swept(
             known = results.get(inputs)
             if under is not None and (known is None or not run.holds(known)):
                 known = results.get((inputs, under))
-            summary = ruled(run, node, operation, inputs, facts, under) if known is None else known
+            summary = ruled(run, node, operation, inputs, facts, under, ()) if known is None else known
         applied[node] = summary
         state = states[node] = run.outputs(node, summary) if summary.holes else summary.outputs
         if first is not None:

@@ -51,13 +51,7 @@ class PolicyAnalysis(ShapeAnalysis):
     """The shape analysis, with declared dims shown where the policy adopts them."""
 
     def __init__(
-        self,
-        lowered: Lowered,
-        facts: Facts,
-        policy: UnificationPolicy,
-        *,
-        memoise: bool = True,
-        trace: Trace | None = None,
+        self, lowered: Lowered, facts: Facts, policy: UnificationPolicy, *, memoise: bool, trace: Trace | None
     ) -> None:
         super().__init__(lowered.program, facts, memoise=memoise, policy=policy)
         self._told = trace

@@ -147,7 +147,10 @@ def _has_long(contents: Contents | None) -> bool:
 def _readable(value: Tensor, index: int, notes: list[str]) -> Tensor:
     shape, contents = value.shape, value.contents
     if shape.largest >= FEW:
-        say: Callable[[int, str], None] = lambda axis, text: notes.append(f"{place(index, axis)} {text}")
+
+        def say(axis: int, text: str) -> None:
+            notes.append(f"{place(index, axis)} {text}")
+
         shape = shape.around(tuple([_short(dim, axis, say) for axis, dim in enumerate(shape.known)]))
     if contents is not None and _has_long(contents):
         contents = _elements(contents, lambda at, text: notes.append(f"{place(index, at, 'element')} {text}"))

@@ -25,9 +25,9 @@ from absint.lattices.terms.normal import Real
 from absint.lattices.value import OptionalOf, Tensor, Top, Value
 from absint.model.initialisers import decode
 from absint.model.protos import decode_attribute
+from absint.runs.comparison import ShownSizes
 from absint.runs.run import typed
 from absint.runs.session import execute as execute_model
-from absint.runs.shown_sizes import ShownSizes
 from absint.runs.statements import Actual, Statement, Statements, read_actual
 from absint.transfer.stated import Applied
 from absint.transfer.stating import AttributeValue
@@ -354,3 +354,12 @@ def by_function(function: Callable[..., object]) -> Runner:
         return [np.asarray(o) if isinstance(o, (int, float, bool)) else o for o in outputs], ""
 
     return run
+
+
+def runner_of(
+    function: Callable[..., object] | None = None, kernels: Sequence[type[OpRun]] = (), run: Runner | None = None
+) -> Runner:
+    """The way to run cases: what is given, or `execute`. Raises ValueError if more than one is given."""
+    if sum(way is not None for way in (function, kernels or None, run)) > 1:
+        raise ValueError("check_rule: give one of reference, kernels and run")
+    return run or (by_function(function) if function else in_reference(kernels) if kernels else execute)

@@ -148,12 +148,8 @@ def _after_name(data: Content, head: _Head, at: int, end: int) -> Rest | None:
 def _read_head(content: bytes) -> _Head:
     sizes = Field(_DIMS, RUN, 0, 0, len(content) - 2, 0)
     dims, data_type = tuple(map(signed, integers(content, [sizes]))), content[-1]
-    head = _Head(
-        _is_small(dims),
-        size_in_bytes(data_type, dims),
-        Rest(data_type, dims, b""),
-        Rest(data_type, dims, None, EXTERNAL),
-    )
+    inside, outside = Rest(data_type, dims, b""), Rest(data_type, dims, None, EXTERNAL)
+    head = _Head(_is_small(dims), size_in_bytes(data_type, dims), inside, outside)
     return _HEADS.add(content, len(content), head)
 
 

@@ -36,16 +36,8 @@ class Rest:
     """All of a tensor but its name. Tensors with equal bytes there share one. Elements are there if they are few."""
 
     __slots__ = (
-        "data_location",
-        "data_type",
-        "dims",
-        "external_data",
-        "fault",
-        "floats",
-        "held",
-        "integers",
-        "raw_data",
-        "value",
+        *("data_location", "data_type", "dims", "external_data"),
+        *("fault", "floats", "held", "integers", "raw_data", "value"),
     )
 
     def __init__(

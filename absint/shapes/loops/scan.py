@@ -28,6 +28,8 @@ from absint.shapes.summaries import State
 from absint.transfer.semantics import EITHER, ONNX, RUNTIME
 from absint.transfer.stated import Statement
 
+_Parts = ScanParts[Value | None]
+
 
 def enter_scan(run: Interpretation, node: int, item: Node, states: Sequence[State]) -> State:
     """A head: state variables of every iteration, and one slice of each scan input."""
@@ -130,7 +132,7 @@ def leave_scan(run: Interpretation, node: int, item: Node, states: Sequence[Stat
 
 
 def _handed_through(
-    sources: Sequence[Operand], step: ScanExit, parts: ScanParts[Value | None], outputs: Sequence[Value]
+    sources: Sequence[Operand], step: ScanExit, parts: _Parts, outputs: Sequence[Value]
 ) -> Iterator[Value]:
     """The outputs without the sizes that onnxruntime takes from elsewhere.
 
@@ -151,9 +153,7 @@ def _handed_through(
             yield output
 
 
-def _possible_failures(
-    step: ScanExit, body: BodySymbols, parts: ScanParts[Value | None], lengths: Sequence[Dim]
-) -> list[str]:
+def _possible_failures(step: ScanExit, body: BodySymbols, parts: _Parts, lengths: Sequence[Dim]) -> list[str]:
     """The reasons why the node may fail at sizes that meet its requirements."""
     if step.settings.batched:
         return ["the form of opset 8 needs batches of one size, no longer than sequence_lens allow"]
@@ -166,12 +166,7 @@ def _possible_failures(
 
 
 def _runtime_failures(
-    run: Interpretation,
-    item: Node,
-    states: Sequence[State],
-    step: ScanExit,
-    parts: ScanParts[Value | None],
-    sources: Sequence[Operand],
+    run: Interpretation, item: Node, states: Sequence[State], step: ScanExit, parts: _Parts, sources: Sequence[Operand]
 ) -> Iterator[str]:
     """The reasons why onnxruntime may fail, most of them about what the body declares."""
     inside, results, known = states[step.head], (*parts.backs, *parts.slices), partial(run.operand, states=states)
@@ -194,7 +189,7 @@ def _runtime_failures(
         yield "onnxruntime copies a value of the body into an output only if its sizes are declared"
 
 
-def _moves_empty(facts: Facts, s: ScanSettings, parts: ScanParts[Value | None]) -> bool:
+def _moves_empty(facts: Facts, s: ScanSettings, parts: _Parts) -> bool:
     """Some scan axis may be moved to the front or from there, across or before an axis without elements."""
     for value, axis in zip(parts.scanned, s.input_axes, strict=True):
         shape = value.shape if isinstance(value, Tensor) else TOP_SHAPE
@@ -216,7 +211,7 @@ def _may_be_empty(facts: Facts, dims: Sequence[Dim]) -> bool:
     return any(facts.decide(ge(dim, 1)) is not YES for dim in dims)
 
 
-def _problem(s: ScanSettings, parts: ScanParts[Value | None], statements: Sequence[Statement]) -> str | None:
+def _problem(s: ScanSettings, parts: _Parts, statements: Sequence[Statement]) -> str | None:
     """The reason why the node can never run."""
     if any(statement.relation is FALSE for statement in statements):
         return _ONE_LENGTH
