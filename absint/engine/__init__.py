@@ -1,10 +1,10 @@
 """A dataflow engine for any lattice over any directed graph. It knows nothing about ONNX.
 
-    analysis    write this: a lattice, a direction, a transfer function; what the engine promises and demands
+    analysis    write this: a lattice, a direction, a transfer function; what the engine promises and demands; for any
+                graph, too, with transfer along edges and entry points
     order       weak topological order (Bourdoncle 1993), and the policy of iteration
     iteration   `fixpoint`: iteration with widening at heads, then a bounded descending phase; or outermost cycles as a
                 whole, or by a worklist
-    graphs      nodes that are not numbers, transfer along edges, entry points
 
 `fixpoint` visits acyclic parts once, in order, and iterates each cycle at its head until it is stable, in the recursive
 strategy over a weak topological order; heads are widened after a few visits, and a bounded descending phase regains

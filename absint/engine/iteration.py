@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Generic, overload
 
-from absint.engine.analysis import Analysis, DivergenceError, GraphAnalysis, GraphSolution, N, S, Solution
+from absint.engine.analysis import Analysis, DivergenceError, GraphAnalysis, GraphSolution, N, OnNumbers, S, Solution
 from absint.engine.order import DEFAULT_POLICY, STEP, IterationPolicy, Ordered, WeakTopologicalOrder, order_of
 
 if TYPE_CHECKING:
@@ -61,8 +61,6 @@ def fixpoint(
     """
     policy.check()
     if isinstance(analysis, GraphAnalysis):
-        from absint.engine.graphs import OnNumbers
-
         run = OnNumbers(graph, analysis, entries or {})
         try:
             return run.solution(fixpoint(run.graph, run, policy, proceed=proceed))

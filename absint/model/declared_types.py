@@ -18,8 +18,8 @@ from absint.lattices.text.escapes import json_text
 from absint.lattices.text.notation import read_definitions
 from absint.lattices.text.tokens import MAX_TEXT, TextError
 from absint.lattices.value import TOP, AnyTensor, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
-from absint.model import messages
 from absint.model.initialisers import dtype_of, has_another_length, lacks_data, oversize
+from absint.model.wire import graphs
 from absint.model.wire.tensors import Tensor as ReadTensor
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ MAX_KEPT: Final = 1 << 20
 _types: Final[Kept[tuple[bytes, bool], Value]] = Kept(MAX_KEPT)
 
 
-def read_type(proto: messages.TypeMessage, *, total: bool = False) -> Value:
+def read_type(proto: graphs.TypeMessage, *, total: bool = False) -> Value:
     """The value that a TypeProto describes; a dim that is absent or a placeholder (`?`, `None`) is an unknown size.
 
     A text like `past-seq` may be a name or an expression; it is read as a name. A dim of an input is a `total` text
@@ -52,7 +52,7 @@ def read_type(proto: messages.TypeMessage, *, total: bool = False) -> Value:
     return _types.add((content, total), len(content), _read(proto, total)) if found is None else found
 
 
-def _read(proto: messages.TypeMessage, total: bool) -> Value:
+def _read(proto: graphs.TypeMessage, total: bool) -> Value:
     kind = proto.WhichOneof("value")
     if kind == "tensor_type":
         return Tensor(dtype_of(proto.tensor_type.elem_type), _shape(proto.tensor_type, total))
@@ -67,13 +67,13 @@ def _read(proto: messages.TypeMessage, total: bool) -> Value:
     return TOP
 
 
-def _shape(proto: messages.TensorTypeMessage, total: bool) -> Shape:
+def _shape(proto: graphs.TensorTypeMessage, total: bool) -> Shape:
     if not proto.HasField("shape"):
         return Shape(None)
     return Shape([read_dim(dim, total=total) for dim in proto.shape.dim[:]])
 
 
-def read_dim(proto: messages.DimMessage, *, total: bool = False) -> Dim:
+def read_dim(proto: graphs.DimMessage, *, total: bool = False) -> Dim:
     """A declared dim; unknown if it is absent, negative or a placeholder that is not `total`."""
     kind = proto.WhichOneof("value")
     if kind == "dim_value" and proto.dim_value >= 0:
@@ -84,7 +84,7 @@ def read_dim(proto: messages.DimMessage, *, total: bool = False) -> Dim:
     return UNKNOWN_SIZE
 
 
-def dim_text(proto: messages.DimMessage) -> str:
+def dim_text(proto: graphs.DimMessage) -> str:
     """The text of a declared dim. Raises ModelError if it is not valid UTF-8, which protobuf hands out as bytes."""
     text = proto.dim_param
     if not isinstance(text, str):
@@ -92,7 +92,7 @@ def dim_text(proto: messages.DimMessage) -> str:
     return text
 
 
-def problem(proto: messages.TypeMessage, value: Value) -> str | None:
+def problem(proto: graphs.TypeMessage, value: Value) -> str | None:
     """The reason why no value of the inferred kind and element type has the declared type; None if one may."""
     kind = proto.WhichOneof("value")
     found = FIELDS.get(type(value))
@@ -125,7 +125,7 @@ def _article(kind: str) -> str:
 # Inputs and tensors that no runtime accepts: untyped, too large, with data of another length, contradicted.
 
 
-def input_fault(info: messages.ValueInfoMessage, value: Value) -> str:
+def input_fault(info: graphs.ValueInfoMessage, value: Value) -> str:
     """The reason why no runtime accepts an input as declared, which is read as `value`; empty if one may."""
     if isinstance(value, Tensor):
         if info.type.tensor_type.elem_type == UNDEFINED:
@@ -135,7 +135,7 @@ def input_fault(info: messages.ValueInfoMessage, value: Value) -> str:
 
 
 def initialiser_fault(
-    tensor: messages.TensorMessage, value: Tensor, declared: messages.ValueInfoMessage | None, *, outlined: bool
+    tensor: graphs.TensorMessage, value: Tensor, declared: graphs.ValueInfoMessage | None, *, outlined: bool
 ) -> str:
     """The reason why no runtime accepts an initialiser that is read as `value`; `declared` is the input of its name."""
     fault = tensor_fault(tensor, value, outlined=outlined)
@@ -153,7 +153,7 @@ def initialiser_fault(
     return f"it is declared with shape {stated.shape}, and its initialiser has shape {value.shape}"
 
 
-def tensor_fault(tensor: messages.TensorMessage, value: Tensor, *, outlined: bool) -> str:
+def tensor_fault(tensor: graphs.TensorMessage, value: Tensor, *, outlined: bool) -> str:
     """What a tensor must have and lacks, by its type and data alone; empty if a runtime may accept it. The model is
     `outlined` if large tensors were left empty.
 
@@ -167,7 +167,7 @@ def tensor_fault(tensor: messages.TensorMessage, value: Tensor, *, outlined: boo
     return rest.fault
 
 
-def _fault(tensor: messages.TensorMessage, value: Tensor, outlined: bool) -> str:
+def _fault(tensor: graphs.TensorMessage, value: Tensor, outlined: bool) -> str:
     if value.dtype is UNDEFINED:
         return f"must have an element type, found {tensor.data_type}"
     if value.shape.is_top or value.contents is not None:  # of a negative size, which has been reported, or complete
@@ -199,7 +199,7 @@ NAMES_KEY: Final = "absint.names"
 """The metadata key of a JSON object: names that replace texts of the author, and these texts."""
 
 
-def definition_texts(model: messages.ModelMessage) -> dict[str, str]:
+def definition_texts(model: graphs.ModelMessage) -> dict[str, str]:
     """The texts by name; nothing for an entry of another form, and where an input has a dim of such a name, unless it
     replaces a text of the author.
     """
@@ -208,7 +208,7 @@ def definition_texts(model: messages.ModelMessage) -> dict[str, str]:
     return {} if strange and not strange <= _entry(model, NAMES_KEY).keys() else found
 
 
-def _entry(model: messages.ModelMessage, key: str) -> dict[str, str]:
+def _entry(model: graphs.ModelMessage, key: str) -> dict[str, str]:
     """An object of texts in the metadata; empty for anything else."""
     content: object = next((item.value for item in model.metadata_props if item.key == key), "")
     if not isinstance(content, str) or not 2 < len(content) <= MAX_TEXT:
@@ -247,7 +247,7 @@ def write_entry(model: ModelProto, key: str, value: str) -> None:
     entry.value = value
 
 
-def _names_of_inputs(model: messages.ModelMessage) -> set[str]:
+def _names_of_inputs(model: graphs.ModelMessage) -> set[str]:
     """Every word in the dims of the inputs."""
     texts: Iterator[object] = (dim.dim_param for info in model.graph.input for dim in info.type.tensor_type.shape.dim)
     return {word for text in texts if isinstance(text, str) for word in (text, *re.findall(r"\w+", text))}

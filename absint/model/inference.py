@@ -46,6 +46,10 @@ _PLACE: Final = (1 << 29) - 1
 """The number of a field, unknown to ONNX, that stands for the data of a tensor."""
 
 
+Keep = Callable[[Sequence[Span]], bytes]
+"""Gives what stands for the data of a tensor, which are in these spans."""
+
+
 class Outline:
     """The model in `data` without the data of large tensors, and the way back to them.
 
@@ -107,18 +111,14 @@ def outlined(message: Kind) -> Kind:
     return made
 
 
-def _outlined(
-    data: Data, spans: Sequence[Span], kind: Descriptor, keep: Callable[[Sequence[Span]], bytes] = lambda _: b""
-) -> bytes:
+def _outlined(data: Data, spans: Sequence[Span], kind: Descriptor, keep: Keep = lambda _: b"") -> bytes:
     """The message in these spans without the data of large tensors; `keep` gives what stands for those of one."""
     if size_of(spans) < LARGE:
         return b"".join(data[start:end] for start, end in spans)
     return b"".join(_parts(data, spans, kind, keep))
 
 
-def _parts(
-    data: Data, spans: Sequence[Span], kind: Descriptor, keep: Callable[[Sequence[Span]], bytes]
-) -> Iterator[bytes | memoryview]:
+def _parts(data: Data, spans: Sequence[Span], kind: Descriptor, keep: Keep) -> Iterator[bytes | memoryview]:
     """The fields of a large message; neighbours that stay as they are come in one piece.
 
     A message that is not repeated but stands in several fields becomes one field: what replaces what, and in which

@@ -22,8 +22,8 @@ from absint.lattices.terms.expr import const
 from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.normal import Real
 from absint.lattices.value import Tensor, Value
-from absint.model.messages import TensorMessage
 from absint.model.opening import read_beside
+from absint.model.wire.graphs import TensorMessage
 from absint.model.wire.tensors import EXTERNAL, Tensor as ReadTensor
 
 if TYPE_CHECKING:

@@ -13,7 +13,9 @@ from absint.lattices.shape import Shape
 from absint.lattices.value import Tensor
 from absint.model.declared_types import read_type
 from absint.model.initialisers import dtype_of, has_another_length
-from absint.model.messages import (
+from absint.model.wire import kinds
+from absint.model.wire.graphs import (
+    Attribute,
     AttributeMessage,
     FunctionMessage,
     GraphMessage,
@@ -23,8 +25,6 @@ from absint.model.messages import (
     TypeMessage,
     ValueInfoMessage,
 )
-from absint.model.wire import kinds
-from absint.model.wire.graphs import Attribute
 from absint.model.wire.tensors import EXTERNAL
 from absint.transfer.stating import AttributeValue
 

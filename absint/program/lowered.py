@@ -16,8 +16,8 @@ from absint.lattices.terms.expr import Dim, Expr, Symbol
 from absint.lattices.value import Tensor
 from absint.model.declared_types import read_texts, read_type
 from absint.model.load import Loaded
-from absint.model.messages import AttributeMessage, FunctionMessage, GraphMessage, NodeMessage, TypeMessage
 from absint.model.protos import Declaring as Field, declared_types, domain_of, name_of
+from absint.model.wire.graphs import AttributeMessage, FunctionMessage, GraphMessage, NodeMessage, TypeMessage
 from absint.program.graph import Program, Scope
 from absint.program.limits import Watch
 from absint.program.nodes import NO_OTHERS, Operation, Path, Versions

@@ -16,10 +16,9 @@ from absint.lattices.value import TOP
 from absint.model import schemas
 from absint.model.declared_types import definition_texts
 from absint.model.load import Loaded, unreadable_texts
-from absint.model.messages import AttributeMessage, FunctionMessage, GraphMessage, NodeMessage
 from absint.model.protos import Captures, attribute_key, domain_of, outputs_key, resolved, sorted_nodes
 from absint.model.wire.fields import MalformedError
-from absint.model.wire.graphs import Node as ReadNode
+from absint.model.wire.graphs import AttributeMessage, FunctionMessage, GraphMessage, Node as ReadNode, NodeMessage
 from absint.program.folded import FOLDED, Body, Functions, Task, called, doubtful, undecided
 from absint.program.graph import Program, Scope
 from absint.program.instances import Instances, in_function

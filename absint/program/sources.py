@@ -18,8 +18,8 @@ from absint.lattices.value import OptionalOf, Tensor, Value
 from absint.model.declared_types import initialiser_fault, input_fault, read_type
 from absint.model.initialisers import decode, dtype_of, external_place, is_small
 from absint.model.load import Loaded
-from absint.model.messages import GraphMessage, TensorMessage, ValueInfoMessage
 from absint.model.opening import fault_beside
+from absint.model.wire.graphs import GraphMessage, TensorMessage, ValueInfoMessage
 from absint.model.wire.tensors import EXTERNAL
 from absint.program.graph import Program
 from absint.program.lowered import Report, Signature

@@ -164,11 +164,8 @@ class _Summary:
         self._body = body
         self._states = states
         self._holes: dict[Symbol, Dim] = {}
-        self._statements: dict[Statement, None] = {}
-        self._defined: dict[Statement, None] = {}
-        self._failures: dict[str, None] = {}
-        self._notes: dict[str, None] = {}
-        self._risks: dict[str, None] = {}
+        self._statements, self._defined = dict[Statement, None](), dict[Statement, None]()
+        self._failures, self._notes, self._risks = dict[str, None](), dict[str, None](), dict[str, None]()
         self._conditional: dict[PossibleFailure, None] = {}
 
     def made(self) -> RuleSummary:

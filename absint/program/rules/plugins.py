@@ -11,14 +11,13 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import lru_cache
 from types import ModuleType, TracebackType
 from typing import TYPE_CHECKING, Final
 
 from absint.diagnostics import Diagnostic, Severity
 from absint.errors import UsageError
-from absint.lattices.records import changed
+from absint.lattices.records import NamedTuple, changed
 from absint.model.opening import read_file, reason_of
 from absint.transfer.families import shipped
 from absint.transfer.rule import Rule, Table
@@ -29,8 +28,7 @@ if TYPE_CHECKING:
 GROUP: Final = "absint.rules"
 
 
-@dataclass(frozen=True)
-class Plugins:
+class Plugins(NamedTuple):
     """The rules that were found, and the problems of the others."""
 
     table: Table

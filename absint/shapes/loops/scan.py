@@ -45,16 +45,9 @@ def enter_scan(run: Interpretation, node: int, item: Node, states: Sequence[Stat
     body = BodySymbols(head)
     invariants = visited(run.invariants, node, backs, growth(run, states, body))
     carried = [invariants.value(body, k, s, b) for k, (s, b) in enumerate(zip(starts, backs, strict=True))]
-    slices = enumerate(_slices(settings, values[count:]), count)
-    return (*carried, *(_named(body, k, value) for k, value in slices))
-
-
-def _slices(settings: ScanSettings, values: Sequence[Value | None]) -> Iterator[Value]:
-    for value, axis in zip(values, settings.input_axes, strict=True):
-        if settings.batched:
-            yield drop_axis(drop_axis(value, 0), 0)
-        else:
-            yield drop_axis(value, axis)
+    scanned = zip(values[count:], settings.input_axes, strict=True)
+    each = (drop_axis(drop_axis(v, 0), 0) if settings.batched else drop_axis(v, axis) for v, axis in scanned)
+    return (*carried, *(_named(body, k, value) for k, value in enumerate(each, count)))
 
 
 def _named(body: BodySymbols, k: int, value: Value) -> Value:
@@ -217,14 +210,12 @@ def _problem(s: ScanSettings, parts: _Parts, statements: Sequence[Statement]) ->
         return _ONE_LENGTH
     if s.batched:
         return None
-    for value, axis in zip(parts.scanned, s.input_axes, strict=True):
+    places = [("input", *place, 0) for place in zip(parts.scanned, s.input_axes, strict=True)]
+    places += [("output", *place, 1) for place in zip(parts.slices, s.output_axes, strict=True)]
+    for what, value, axis, more in places:
         rank = value.shape.rank if isinstance(value, Tensor) else None
-        if rank is not None and not -rank <= axis < rank:
-            return f"scan input axis {axis} is out of range for rank {rank}"
-    for value, axis in zip(parts.slices, s.output_axes, strict=True):
-        rank = value.shape.rank if isinstance(value, Tensor) else None
-        if rank is not None and not -rank - 1 <= axis <= rank:
-            return f"scan output axis {axis} is out of range for rank {rank + 1}"
+        if rank is not None and not -rank - more <= axis < rank + more:
+            return f"scan {what} axis {axis} is out of range for rank {rank + more}"
     return None
 
 

@@ -417,7 +417,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "edge-without-its-transfer",
         "an edge of a graph brings the state after its start",
-        "absint.engine.graphs",
+        "absint.engine.analysis",
         "return self._analysis.edge(self._nodes[first], self._nodes[last], state)",
         "return state",
         "str(module('tests.absint.engine.test_graph_analysis').counted())",
