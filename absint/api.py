@@ -22,10 +22,10 @@ from absint.program.rules.lookup import Lookup
 from absint.result import Result
 from absint.shapes.analysis import Trace
 from absint.shapes.inputs import read_inputs
+from absint.shapes.memo.gc_pause import uncollected
 from absint.shapes.policies import policy_of, run_policy
 from absint.shapes.refinement import run_rounds
 from absint.shapes.sizes import Assumption, Sizes, facts_of, given as given_sizes, listed, read_assumptions
-from absint.shapes.timings import uncollected
 from absint.transfer.families import shipped
 from absint.transfer.rule import Table
 from absint.transfer.semantics import EITHER, SEMANTICS, Semantics

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, cast
 from absint.errors import UsageError
 from absint.runs.allowance import allowed, explained
 from absint.runs.process import Child, Process, ProcessError, ending
-from absint.shapes.timings import uncollected
+from absint.shapes.memo.gc_pause import uncollected
 from absint.version import VERSION
 
 if TYPE_CHECKING:

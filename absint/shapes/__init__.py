@@ -17,6 +17,6 @@ refinement      requirements of one round become facts of the next, and what oth
 rounds          what a round is, teaches and leaves open; choices that facts settle
 policies        one run under another tool's choice between two dims
 sizes           sizes, ranges, shapes and assumptions that a caller gives, read against the inputs
-timings         times of phases and rules; no garbage collection while an analysis allocates
+timings         times of phases and rules
 memo/           speed only, as is `analysis.swept`
 """

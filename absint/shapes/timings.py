@@ -1,16 +1,11 @@
-"""Times of an analysis, of its phases and of the rules by operator; and no time for garbage collection meanwhile."""
+"""Times of an analysis: of its phases, and of the rules by operator."""
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import wraps
 from time import perf_counter
-from typing import ParamSpec, TypeVar
-
-from absint.lattices.limits import takes_shortcuts
 
 
 @dataclass
@@ -67,27 +62,3 @@ def _timed(tally: Tally) -> Iterator[None]:
     finally:
         tally.count += 1
         tally.seconds += perf_counter() - start
-
-
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-def uncollected(work: Callable[P, R]) -> Callable[P, R]:
-    """The function, run while Python's cycle collector pauses, unless its keyword `memoise` is False.
-
-    An analysis allocates long-lived objects and hardly any cyclic garbage, so collections find nothing and walk the
-    whole heap again and again: half of the time on a model of 10,000 nodes.
-    """
-
-    @wraps(work)
-    def run(*args: P.args, **kwargs: P.kwargs) -> R:
-        if not gc.isenabled() or not takes_shortcuts() or kwargs.get("memoise") is False:
-            return work(*args, **kwargs)
-        gc.disable()
-        try:
-            return work(*args, **kwargs)
-        finally:
-            gc.enable()
-
-    return run

@@ -32,7 +32,7 @@ from absint.questions.costs.operators.instance import Instance, UnsizedError, Wo
 from absint.questions.costs.operators.rules import RULES
 from absint.questions.costs.totals import Amounts, Bill, Totals, amount, first, scaled, short, tried
 from absint.questions.sizes.start import default_sizes
-from absint.shapes.timings import uncollected
+from absint.shapes.memo.gc_pause import uncollected
 from absint.solution.analysed import Analysed
 from absint.transfer.traits import SHAPE_ALONE
 

@@ -25,7 +25,7 @@ from absint.questions.costs.dominance import Dominance, Sum
 from absint.questions.costs.schedule import Schedule, Top
 from absint.questions.costs.totals import amount, first, scaled, short, tried
 from absint.questions.sizes.start import default_sizes
-from absint.shapes.timings import uncollected
+from absint.shapes.memo.gc_pause import uncollected
 from absint.solution.analysed import Analysed
 
 MAX_SUMS: Final = 64

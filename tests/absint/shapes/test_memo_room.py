@@ -15,8 +15,8 @@ from absint.lattices.text import arithmetic
 from absint.model.wire import read_attributes, read_tensors
 from absint.program import shared_prefix
 from absint.shapes.analysis import ShapeAnalysis
+from absint.shapes.memo.gc_pause import uncollected
 from absint.shapes.summaries import State
-from absint.shapes.timings import uncollected
 from tests.absint.shapes.flows import FLOWS
 from tests.adversarial import MODELS
 from tests.real_models import REAL
