@@ -235,11 +235,8 @@ def ends(body: BodySymbols, limit: Value | None, condition: Value | None, after:
     parts = [part for part in (after.parts if after.op == "and" else (after,)) if part is not TRUE]
     if any(_line(number, part) for part in parts):
         return TRUE
-    if (
-        initially is None
-        or is_by_data(body, after)
-        or any(number in p.symbols and not _grows(number, p) for p in parts)
-    ):
+    falls = any(number in part.symbols and not _grows(number, part) for part in parts)
+    if initially is None or falls or is_by_data(body, after):
         return UNKNOWN_RELATION
     return negation(conjunction(initially, *(part.substitute({number: ZERO_EXPR}) for part in parts)))
 
