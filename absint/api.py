@@ -243,7 +243,7 @@ def _analysed(
             result = result.continued(homes.smt_refinement.settle(result))
         if rounds.has_sums:
             advice = None if cooperation is None else cooperation.advice
-            result = result.continued(homes.adding.added_up(lowered, result.last, advice))
+            result = result.continued(homes.relations.added_up(lowered, result.last, advice))
     # Questions analyse variants of the model in the same way.
     kept = {name: size for name, size in (bind or {}).items() if name in shapes}
     result.analyze = partial(_variant, options=options, shapes=kept)

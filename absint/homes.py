@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from absint.questions.sizes import boxes, checking, contracts, nearest
     from absint.runs import comparison, run
     from absint.shapes import input_shapes
-    from absint.shapes.counts import adding
+    from absint.shapes.counts import relations
     from absint.show import text
     from absint.show.page import page
     from absint.solution import constraints, loading, naming, verify
@@ -56,7 +56,7 @@ absint.questions.rows: answer
 absint.questions.sizes: boxes checking contracts nearest
 absint.runs: comparison run
 absint.shapes: input_shapes
-absint.shapes.counts: adding
+absint.shapes.counts: relations
 absint.show: text
 absint.show.page: page
 absint.solution: constraints loading naming verify

@@ -28,8 +28,8 @@ ORDER: Final = tuple(
     absint.shapes.summaries absint.shapes.timings absint.shapes.memo
     absint.shapes.loops.forms absint.shapes.loops.closed_forms absint.shapes.loops.body
     absint.shapes.loops.linear
-    absint.shapes.loops.invariants absint.shapes.interpretation absint.shapes.joining
-    absint.shapes.branches absint.shapes.loops absint.shapes
+    absint.shapes.loops.invariants absint.shapes.interpretation absint.shapes.branches
+    absint.shapes.loops absint.shapes
     absint.solution absint.analyses absint.runs
     absint.questions.sizes absint.questions.proofs absint.questions.claims
     absint.questions.costs.operators absint.questions.costs absint.questions.explain
@@ -84,7 +84,7 @@ PLACES = {
     "google": READS_AND_WRITES_MODELS,  # protobuf's errors
     "networkx": ("absint/program/digraph.py",),
     "cvc5": ("absint/research/obligations/solving.py",),
-    "distributed": ("absint/runs/distributed.py",),
+    "distributed": ("absint/runs/pool.py",),
     "matplotlib": ("absint/research/study/study.py", "absint/show/costs.py"),
     "pytest": ("absint/pytest_plugin.py",),
     "onnx_shape_inference": ("absint/jobs/auditing/peer_process.py",),

@@ -21,7 +21,7 @@ from absint.lattices.terms.extremes import maximum, minimum
 from absint.lattices.text.escapes import did_you_mean
 from absint.lattices.value import Tensor
 from absint.program.lowered import Lowered
-from absint.program.rules.files import blaming
+from absint.program.rules.plugins import blaming
 from absint.program.steps import Gate, Operand
 from absint.shapes.refinement import Advice, Cooperation, Finding, in_turns, run as shapes_run
 from absint.shapes.rounds import Round, lasting

@@ -18,7 +18,7 @@ from absint.errors import UsageError
 from absint.program.folded import Body
 from absint.program.graph import Program
 from absint.program.nodes import Callee
-from absint.program.rules.files import run_file
+from absint.program.rules.plugins import run_file
 from absint.program.steps import Operand
 from absint.shapes.analysis import ShapeAnalysis
 from absint.shapes.rounds import Round

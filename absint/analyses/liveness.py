@@ -32,7 +32,7 @@ from absint.program.nodes import Node
 from absint.program.steps import Gate, LoopBody, LoopExit, MapExit, Operand, ScanExit
 from absint.shapes.branches import condition_of
 from absint.shapes.loops.body import BodySymbols
-from absint.shapes.rounds import facts_from_requirements
+from absint.shapes.rounds import required_facts
 from absint.solution.analysed import Analysed
 from absint.transfer.traits import RESHAPING
 
@@ -200,7 +200,7 @@ def carried(step: LoopExit | ScanExit | MapExit) -> int:
 def facts_of_runs(analysed: Analysed) -> Facts:
     """Facts about single symbols in every run that succeeds: more than a further round of the analysis needs."""
     known = analysed.analysis.facts
-    taught = {item.relation: None for item in facts_from_requirements(analysed.base.analysis, analysed.lowered)}
+    taught = {item.relation: None for item in required_facts(analysed.base.analysis, analysed.lowered)}
     found = Facts((*known.relations, *taught), analysed.symbols)
     return known if found.contradiction else found
 

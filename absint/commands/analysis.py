@@ -21,7 +21,7 @@ from absint.lattices.value import AnyTensor
 from absint.model.load import Loaded, load
 from absint.model.opening import MAX_FILE
 from absint.program.limits import Progress
-from absint.program.rules.files import read_table
+from absint.program.rules.plugins import read_table
 from absint.program.sources import EXTERNAL_DATA, OVERRIDABLE, PLACEHOLDERS
 from absint.result import Result
 from absint.runs.allowance import allowing, amount

@@ -14,7 +14,7 @@ from absint.jobs.linting import Settings, find_settings, lint as run
 from absint.jobs.linting.finding import RULES, LintRule
 from absint.jobs.linting.lint import write_baseline as save
 from absint.jobs.linting.settings import read_prefixes, read_settings
-from absint.runs.distributed import check_scheduler
+from absint.runs.pool import check_scheduler
 from absint.show import lint as shown
 from absint.show.text import answer, write
 

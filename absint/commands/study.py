@@ -18,7 +18,7 @@ from absint.research.study import Study, smtlib_export, study as run_study
 from absint.research.study.queries import DENIED
 from absint.research.study.solvers import SOLVERS, Checked, check
 from absint.research.study.study import causes_csv, pairs_csv, to_csv, to_json, write_plots
-from absint.runs.distributed import check_scheduler, cores
+from absint.runs.pool import check_scheduler, cores
 from absint.show import study as shown
 from absint.show.text import answer
 

@@ -1,10 +1,10 @@
 """A dataflow engine for any lattice over any directed graph. It knows nothing about ONNX.
 
-    analysis    write this: a lattice, a direction, a transfer function; what the engine promises and demands
-    order       weak topological order (Bourdoncle 1993)
-    iteration   `fixpoint`: iteration with widening at heads, then a bounded descending phase
-    strategies  outermost cycles as a whole, or by a worklist
-    graphs      nodes that are not numbers, transfer along edges, entry points
+    analysis    write this: a lattice, a direction, a transfer function; what the engine promises and demands; for any
+                graph, too, with transfer along edges and entry points
+    order       weak topological order (Bourdoncle 1993), and the policy of iteration
+    iteration   `fixpoint`: iteration with widening at heads, then a bounded descending phase; or outermost cycles as a
+                whole, or by a worklist
 
 `fixpoint` visits acyclic parts once, in order, and iterates each cycle at its head until it is stable, in the recursive
 strategy over a weak topological order; heads are widened after a few visits, and a bounded descending phase regains
@@ -28,22 +28,11 @@ of a state.
 docs/tutorial.md builds three analyses. `absint.ForwardAnalysis` follows the values of a model.
 """
 
-from absint.engine.analysis import (
-    DEFAULT_POLICY,
-    STEP,
-    Analysis,
-    DivergenceError,
-    GraphAnalysis,
-    GraphSolution,
-    IterationPolicy,
-    N,
-    S,
-    Solution,
-)
+from absint.engine.analysis import Analysis, DivergenceError, GraphAnalysis, GraphSolution, N, S, Solution
 from absint.engine.iteration import fixpoint
-from absint.engine.order import Ordered, WeakTopologicalOrder, order_of, weak_topological_order
+from absint.engine.order import STEP, IterationPolicy, Ordered, WeakTopologicalOrder, order_of, weak_topological_order
 
 __all__ = [
-    "DEFAULT_POLICY", "STEP", "Analysis", "DivergenceError", "GraphAnalysis", "GraphSolution", "IterationPolicy", "N",
+    "STEP", "Analysis", "DivergenceError", "GraphAnalysis", "GraphSolution", "IterationPolicy", "N",
     "Ordered", "S", "Solution", "WeakTopologicalOrder", "fixpoint", "order_of", "weak_topological_order",
 ]  # fmt: skip

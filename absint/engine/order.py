@@ -1,4 +1,5 @@
-"""The order in which the engine visits a graph: a weak topological order; that of the nodes, if it is one.
+"""The order in which the engine visits a graph, a weak topological order, that of the nodes if it is one; and the
+policy by which it goes round cycles.
 
 Source: Bourdoncle, "Efficient chaotic iteration strategies with widenings" (1993).
 """
@@ -7,12 +8,49 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Final, Literal, Protocol, cast, get_args
 
 from absint.lattices.records import record
 
 if TYPE_CHECKING:
     import networkx as nx
+
+
+Strategy = Literal["recursive", "iterative", "worklist"]
+STRATEGIES: Final[tuple[Strategy, ...]] = get_args(Strategy)
+
+
+@record()
+class IterationPolicy:
+    """The iteration of cycles: joins at a head before widening, descending passes, and most visits."""
+
+    widening_delay: int = 2
+    """Joins at a head before widening begins."""
+    descending_passes: int = 2
+    """Passes that regain precision after a cycle is stable."""
+    max_visits: int = 10_000
+    """Most visits of a head between entry and exit of its cycle. Past it, `fixpoint` raises DivergenceError."""
+
+    patience: int = 64
+    """Visits of a head, over all entries of its cycle, after which each change is widened and nothing descends."""
+
+    strategy: Strategy = "recursive"
+    """`recursive` makes each inner cycle stable whenever its outer one goes round: the most precise. `iterative` sweeps
+    an outermost cycle as a whole until no state in it changes. `worklist` visits only nodes with an operand that
+    changed, the first of the order next; it needs a graph with edges, and `transfer` may read only direct predecessors.
+    The last two descend once, after all has become stable.
+    """
+
+    def check(self) -> None:
+        """Raise ValueError for an unknown strategy."""
+        if self.strategy not in STRATEGIES:
+            raise ValueError(f"strategy={self.strategy!r}: it is one of {', '.join(map(repr, STRATEGIES))}")
+
+
+DEFAULT_POLICY = IterationPolicy()
+
+STEP: Final = 64
+"""Nodes visited between two calls of `proceed`."""
 
 
 @record()

@@ -1,9 +1,11 @@
-"""Declared types of a model as abstract values."""
+"""Declared types of a model as abstract values, and the names that an annotated model gives to long dims."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Mapping
 from math import prod
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from absint.errors import ModelError
 from absint.lattices.contents import MAX_ELEMENTS
@@ -12,10 +14,16 @@ from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, const
 from absint.lattices.terms.intern import Kept
 from absint.lattices.text.dim_params import is_unknown, read_dim_param
+from absint.lattices.text.escapes import json_text
+from absint.lattices.text.notation import read_definitions
+from absint.lattices.text.tokens import MAX_TEXT, TextError
 from absint.lattices.value import TOP, AnyTensor, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
 from absint.model.initialisers import dtype_of, has_another_length, lacks_data, oversize
-from absint.model.messages import DimMessage, TensorMessage, TensorTypeMessage, TypeMessage, ValueInfoMessage
+from absint.model.wire import graphs
 from absint.model.wire.tensors import Tensor as ReadTensor
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
 
 FIELDS: Final = {
     Tensor: "tensor_type",
@@ -33,7 +41,7 @@ MAX_KEPT: Final = 1 << 20
 _types: Final[Kept[tuple[bytes, bool], Value]] = Kept(MAX_KEPT)
 
 
-def read_type(proto: TypeMessage, *, total: bool = False) -> Value:
+def read_type(proto: graphs.TypeMessage, *, total: bool = False) -> Value:
     """The value that a TypeProto describes; a dim that is absent or a placeholder (`?`, `None`) is an unknown size.
 
     A text like `past-seq` may be a name or an expression; it is read as a name. A dim of an input is a `total` text
@@ -44,7 +52,7 @@ def read_type(proto: TypeMessage, *, total: bool = False) -> Value:
     return _types.add((content, total), len(content), _read(proto, total)) if found is None else found
 
 
-def _read(proto: TypeMessage, total: bool) -> Value:
+def _read(proto: graphs.TypeMessage, total: bool) -> Value:
     kind = proto.WhichOneof("value")
     if kind == "tensor_type":
         return Tensor(dtype_of(proto.tensor_type.elem_type), _shape(proto.tensor_type, total))
@@ -59,13 +67,13 @@ def _read(proto: TypeMessage, total: bool) -> Value:
     return TOP
 
 
-def _shape(proto: TensorTypeMessage, total: bool) -> Shape:
+def _shape(proto: graphs.TensorTypeMessage, total: bool) -> Shape:
     if not proto.HasField("shape"):
         return Shape(None)
     return Shape([read_dim(dim, total=total) for dim in proto.shape.dim[:]])
 
 
-def read_dim(proto: DimMessage, *, total: bool = False) -> Dim:
+def read_dim(proto: graphs.DimMessage, *, total: bool = False) -> Dim:
     """A declared dim; unknown if it is absent, negative or a placeholder that is not `total`."""
     kind = proto.WhichOneof("value")
     if kind == "dim_value" and proto.dim_value >= 0:
@@ -76,7 +84,7 @@ def read_dim(proto: DimMessage, *, total: bool = False) -> Dim:
     return UNKNOWN_SIZE
 
 
-def dim_text(proto: DimMessage) -> str:
+def dim_text(proto: graphs.DimMessage) -> str:
     """The text of a declared dim. Raises ModelError if it is not valid UTF-8, which protobuf hands out as bytes."""
     text = proto.dim_param
     if not isinstance(text, str):
@@ -84,7 +92,7 @@ def dim_text(proto: DimMessage) -> str:
     return text
 
 
-def problem(proto: TypeMessage, value: Value) -> str | None:
+def problem(proto: graphs.TypeMessage, value: Value) -> str | None:
     """The reason why no value of the inferred kind and element type has the declared type; None if one may."""
     kind = proto.WhichOneof("value")
     found = FIELDS.get(type(value))
@@ -117,7 +125,7 @@ def _article(kind: str) -> str:
 # Inputs and tensors that no runtime accepts: untyped, too large, with data of another length, contradicted.
 
 
-def input_fault(info: ValueInfoMessage, value: Value) -> str:
+def input_fault(info: graphs.ValueInfoMessage, value: Value) -> str:
     """The reason why no runtime accepts an input as declared, which is read as `value`; empty if one may."""
     if isinstance(value, Tensor):
         if info.type.tensor_type.elem_type == UNDEFINED:
@@ -127,7 +135,7 @@ def input_fault(info: ValueInfoMessage, value: Value) -> str:
 
 
 def initialiser_fault(
-    tensor: TensorMessage, value: Tensor, declared: ValueInfoMessage | None, *, outlined: bool
+    tensor: graphs.TensorMessage, value: Tensor, declared: graphs.ValueInfoMessage | None, *, outlined: bool
 ) -> str:
     """The reason why no runtime accepts an initialiser that is read as `value`; `declared` is the input of its name."""
     fault = tensor_fault(tensor, value, outlined=outlined)
@@ -145,7 +153,7 @@ def initialiser_fault(
     return f"it is declared with shape {stated.shape}, and its initialiser has shape {value.shape}"
 
 
-def tensor_fault(tensor: TensorMessage, value: Tensor, *, outlined: bool) -> str:
+def tensor_fault(tensor: graphs.TensorMessage, value: Tensor, *, outlined: bool) -> str:
     """What a tensor must have and lacks, by its type and data alone; empty if a runtime may accept it. The model is
     `outlined` if large tensors were left empty.
 
@@ -159,7 +167,7 @@ def tensor_fault(tensor: TensorMessage, value: Tensor, *, outlined: bool) -> str
     return rest.fault
 
 
-def _fault(tensor: TensorMessage, value: Tensor, outlined: bool) -> str:
+def _fault(tensor: graphs.TensorMessage, value: Tensor, outlined: bool) -> str:
     if value.dtype is UNDEFINED:
         return f"must have an element type, found {tensor.data_type}"
     if value.shape.is_top or value.contents is not None:  # of a negative size, which has been reported, or complete
@@ -181,3 +189,65 @@ def _fits(stated: Tensor, value: Tensor) -> bool:
         return False
     pairs = zip(stated.shape, value.shape, strict=True)
     return all(not isinstance(a, Expr) or a.const is None or a is b for a, b in pairs)
+
+
+# Names of long dims in the metadata of an annotated model: `absint.definitions`, a JSON object of names and texts.
+
+KEY: Final = "absint.definitions"
+
+NAMES_KEY: Final = "absint.names"
+"""The metadata key of a JSON object: names that replace texts of the author, and these texts."""
+
+
+def definition_texts(model: graphs.ModelMessage) -> dict[str, str]:
+    """The texts by name; nothing for an entry of another form, and where an input has a dim of such a name, unless it
+    replaces a text of the author.
+    """
+    found = _entry(model, KEY)
+    strange = found.keys() & _names_of_inputs(model) if found else ()
+    return {} if strange and not strange <= _entry(model, NAMES_KEY).keys() else found
+
+
+def _entry(model: graphs.ModelMessage, key: str) -> dict[str, str]:
+    """An object of texts in the metadata; empty for anything else."""
+    content: object = next((item.value for item in model.metadata_props if item.key == key), "")
+    if not isinstance(content, str) or not 2 < len(content) <= MAX_TEXT:
+        return {}
+    import json
+
+    try:
+        found = json.loads(content)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) and all(isinstance(text, str) for text in found.values()) else {}
+
+
+def read_texts(texts: Mapping[str, str], symbols: Mapping[str, Dim] | None = None) -> dict[str, Dim]:
+    """The dims of the names, over `symbols`; nothing if a text does not parse."""
+    try:
+        return read_definitions(texts, symbols)
+    except TextError:
+        return {}
+
+
+def write_definitions(model: ModelProto, texts: Mapping[str, str]) -> None:
+    """Write the texts into the metadata, in place of others."""
+    if texts:
+        write_entry(model, KEY, json_text(dict(texts)))
+        return
+    for at in reversed(range(len(model.metadata_props))):
+        if model.metadata_props[at].key == KEY:
+            del model.metadata_props[at]
+
+
+def write_entry(model: ModelProto, key: str, value: str) -> None:
+    """Write an entry of the metadata, in place of one with the same key."""
+    entry = next((item for item in model.metadata_props if item.key == key), None)
+    entry = model.metadata_props.add(key=key) if entry is None else entry
+    entry.value = value
+
+
+def _names_of_inputs(model: graphs.ModelMessage) -> set[str]:
+    """Every word in the dims of the inputs."""
+    texts: Iterator[object] = (dim.dim_param for info in model.graph.input for dim in info.type.tensor_type.shape.dim)
+    return {word for text in texts if isinstance(text, str) for word in (text, *re.findall(r"\w+", text))}

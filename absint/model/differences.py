@@ -120,13 +120,13 @@ def _matched(before: Sequence[NodeProto], after: Sequence[NodeProto]) -> dict[in
 
 def _node(before: NodeProto, after: NodeProto, write: Write) -> Changes | None:
     """The changes to a node of which only graphs differ; None if more does."""
-    if len(before.attribute) != len(after.attribute) or _without_attributes(before) != _without_attributes(after):
+    if len(before.attribute) != len(after.attribute) or _without(before, "attribute") != _without(after, "attribute"):
         return None
     found = Changes()
     for place, (old, new) in enumerate(zip(before.attribute, after.attribute, strict=True)):
         if old == new:
             continue
-        if len(old.graphs) != len(new.graphs) or _without_graphs(old) != _without_graphs(new):
+        if len(old.graphs) != len(new.graphs) or _without(old, "graphs", "g") != _without(new, "graphs", "g"):
             return None
         attribute = Changes()
         if old.HasField("g") and (graph := _graph(old.g, new.g, write)):
@@ -139,18 +139,12 @@ def _node(before: NodeProto, after: NodeProto, write: Write) -> Changes | None:
     return found or None
 
 
-def _without_attributes(node: NodeProto) -> NodeProto:
-    found = NodeProto()
-    found.CopyFrom(node)
-    found.ClearField("attribute")
-    return found
-
-
-def _without_graphs(attribute: AttributeProto) -> AttributeProto:
-    found = AttributeProto()
-    found.CopyFrom(attribute)
-    found.ClearField("graphs")
-    if found.HasField("g"):
-        found.ClearField("g")
-        found.g.SetInParent()
+def _without(message: Message, several: str, single: str = "") -> Message:
+    """A copy without the items of one field, and without what is in another."""
+    found = type(message)()
+    found.CopyFrom(message)
+    found.ClearField(several)
+    if single and found.HasField(single):
+        found.ClearField(single)
+        getattr(found, single).SetInParent()
     return found

@@ -46,6 +46,10 @@ _PLACE: Final = (1 << 29) - 1
 """The number of a field, unknown to ONNX, that stands for the data of a tensor."""
 
 
+Keep = Callable[[Sequence[Span]], bytes]
+"""Gives what stands for the data of a tensor, which are in these spans."""
+
+
 class Outline:
     """The model in `data` without the data of large tensors, and the way back to them.
 
@@ -76,15 +80,11 @@ class Outline:
         for field in fields(content, 0, len(content)):
             part = content[field.start : field.end]
             if field.number == _PLACE and part.startswith(self._mark):
-                yield from self._places[_number(part[len(self._mark) :])]
+                yield from self._places[varint(part, len(self._mark), len(part))[0]]
             elif field.wire == DELIMITED and field.number in inner:
                 yield from field_of(field.number, list(self._expanded(part, inner[field.number])))
             else:
                 yield content[field.tag : field.end]
-
-
-def _number(content: bytes) -> int:
-    return varint(content, 0, len(content))[0]
 
 
 def outline(data: Data) -> ModelProto:
@@ -111,22 +111,14 @@ def outlined(message: Kind) -> Kind:
     return made
 
 
-def _nothing(_: Sequence[Span]) -> bytes:
-    return b""
-
-
-def _outlined(
-    data: Data, spans: Sequence[Span], kind: Descriptor, keep: Callable[[Sequence[Span]], bytes] = _nothing
-) -> bytes:
+def _outlined(data: Data, spans: Sequence[Span], kind: Descriptor, keep: Keep = lambda _: b"") -> bytes:
     """The message in these spans without the data of large tensors; `keep` gives what stands for those of one."""
     if size_of(spans) < LARGE:
         return b"".join(data[start:end] for start, end in spans)
     return b"".join(_parts(data, spans, kind, keep))
 
 
-def _parts(
-    data: Data, spans: Sequence[Span], kind: Descriptor, keep: Callable[[Sequence[Span]], bytes]
-) -> Iterator[bytes | memoryview]:
+def _parts(data: Data, spans: Sequence[Span], kind: Descriptor, keep: Keep) -> Iterator[bytes | memoryview]:
     """The fields of a large message; neighbours that stay as they are come in one piece.
 
     A message that is not repeated but stands in several fields becomes one field: what replaces what, and in which

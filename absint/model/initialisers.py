@@ -12,7 +12,7 @@ import struct
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from math import isfinite, prod
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from absint.lattices.contents import MAX_ELEMENTS, OPAQUE, Contents, Element
 from absint.lattices.dtype import INTEGER_RANGES, UNDEFINED, DType
@@ -22,9 +22,12 @@ from absint.lattices.terms.expr import const
 from absint.lattices.terms.intern import remembered
 from absint.lattices.terms.normal import Real
 from absint.lattices.value import Tensor, Value
-from absint.model.messages import TensorMessage
 from absint.model.opening import read_beside
+from absint.model.wire.graphs import TensorMessage
 from absint.model.wire.tensors import EXTERNAL, Tensor as ReadTensor
+
+if TYPE_CHECKING:
+    import numpy as np
 
 MAX_FLOATS: Final = 64
 """Floats matter for scales and ranges only, so fewer of them are decoded."""
@@ -254,3 +257,45 @@ def too_many(shape: Shape, bits: int) -> str | None:
     if sizes is not None and prod(sizes) * max(bits, 8) // 8 > MOST:
         return f"no tensor has shape {shape}: its bytes are over 2**63 - 1"
     return None
+
+
+# Element types of ONNX and those of array libraries.
+
+NUMPY_NAMES: Final[Mapping[DType, str]] = {
+    DType.FLOAT: "float32",
+    DType.DOUBLE: "float64",
+    DType.FLOAT16: "float16",
+    DType.BFLOAT16: "bfloat16",
+    DType.FLOAT8E4M3FN: "float8_e4m3fn",
+    DType.FLOAT8E4M3FNUZ: "float8_e4m3fnuz",
+    DType.FLOAT8E5M2: "float8_e5m2",
+    DType.FLOAT8E5M2FNUZ: "float8_e5m2fnuz",
+    DType.FLOAT8E8M0: "float8_e8m0fnu",
+    DType.FLOAT6E2M3: "float6_e2m3fn",
+    DType.FLOAT6E3M2: "float6_e3m2fn",
+    DType.FLOAT4E2M1: "float4_e2m1fn",
+    DType.COMPLEX64: "complex64",
+    DType.COMPLEX128: "complex128",
+    DType.BOOL: "bool",
+    DType.STRING: "object",
+    **{dtype: dtype.name.lower() for dtype in DType if dtype.name.removeprefix("U").startswith("INT")},
+}
+"""Element type -> its name in numpy, and in the package ml_dtypes that adds types to it."""
+
+_OF_NAME: Final = {name: dtype for dtype, name in NUMPY_NAMES.items()}
+_TEXTS: Final = ("object", "str", "bytes", "StringDType")
+
+
+def dtype_of_array(dtype: object) -> DType | None:
+    """The ONNX element type of a numpy, ml_dtypes, PyTorch or JAX type; None if ONNX has none."""
+    name = str(getattr(dtype, "name", dtype)).rpartition(".")[2]
+    return DType.STRING if name.startswith(_TEXTS) else _OF_NAME.get(name)
+
+
+def numpy_dtype(dtype: DType) -> np.dtype[np.generic]:
+    """The type of an array of this element type. Raises TypeError if numpy has none, not even with ml_dtypes."""
+    import numpy as np
+
+    if dtype not in NUMPY_NAMES:
+        raise TypeError(f"numpy has no type {dtype}")
+    return np.dtype(NUMPY_NAMES[dtype])

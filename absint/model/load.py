@@ -12,23 +12,11 @@ from typing import TYPE_CHECKING, Final, TypeAlias, TypeGuard, Union, cast
 
 from absint.errors import ModelError
 from absint.lattices.contents import MAX_ELEMENTS
-from absint.model import schemas
-from absint.model.opening import (
-    LFS,
-    MAX_FILE,
-    ModelFile,
-    Opened,
-    RefusedError,
-    absent,
-    all_of,
-    is_pointer,
-    opened_file,
-    reason_of,
-)
+from absint.model import opening, schemas
+from absint.model.opening import ModelFile, Opened
 from absint.model.protos import DECLARING, ModelMessage, declared_types, domain_of, holders
-from absint.model.wire.fields import Data, MalformedError
+from absint.model.wire.fields import Data, MalformedError, Sliced
 from absint.model.wire.read_graphs import read_model
-from absint.model.wire.sliced import Sliced
 
 if TYPE_CHECKING:
     import onnx
@@ -220,20 +208,20 @@ def _digest(model: onnx.ModelProto) -> tuple[int, int]:
 
 def _load_file(path: str) -> Loaded:
     try:
-        with opened_file(path) as number:
+        with opening.opened_file(path) as number:
             file = ModelFile.of(path, number)
             folder = os.path.dirname(path) or os.curdir
             if file.size <= MAX_IN_MEMORY:
-                content = all_of(number, file.size)
+                content = opening.all_of(number, file.size)
                 return _checked(Loaded(_read(content, path), path, folder, file, content))
             with _mapped(number, file.size) as data:
                 return _checked(Loaded(_read(data, path), path, folder, file))
     except ModelError:
         raise
     except (OSError, ValueError) as error:
-        if isinstance(error, RefusedError) and os.path.isdir(path):
+        if isinstance(error, opening.RefusedError) and os.path.isdir(path):
             raise ModelError(f"{path} is a directory: give the path of the .onnx file in it") from None
-        reason = absent(path) if isinstance(error, FileNotFoundError) else reason_of(error)
+        reason = opening.absent(path) if isinstance(error, FileNotFoundError) else opening.reason_of(error)
         raise ModelError(f"{path} {reason}") from None
 
 
@@ -255,15 +243,16 @@ def _read(data: bytes | mmap | Sliced, origin: str) -> ModelMessage:
     try:
         return read_model(data)
     except MalformedError:
-        raise ModelError(f"{origin} {LFS}") if is_pointer(data) else _no_model(len(data), origin) from None
+        is_pointer = opening.is_pointer(data)
+        raise ModelError(f"{origin} {opening.LFS}") if is_pointer else _no_model(len(data), origin) from None
 
 
 def _parsed(data: Data, origin: str) -> onnx.ModelProto:
     from google.protobuf.message import DecodeError
     from onnx.onnx_pb import ModelProto
 
-    if len(data) > MAX_FILE:
-        limits = f"protobuf reads at most {MAX_FILE:,}; keep weights in an external file"
+    if len(data) > opening.MAX_FILE:
+        limits = f"protobuf reads at most {opening.MAX_FILE:,}; keep weights in an external file"
         raise ModelError(f"{origin} holds {len(data):,} bytes: {limits}")
     proto = ModelProto()
     try:

@@ -18,7 +18,7 @@ from typing import IO, Final
 from absint.errors import ModelError
 from absint.lattices.records import NamedTuple
 from absint.lattices.text.escapes import bounded, nearest
-from absint.model.wire.sliced import Sliced
+from absint.model.wire.fields import Sliced
 from absint.model.wire.splicing import Piece, Span
 
 MAX_FILE: Final = (1 << 31) - 1

@@ -7,12 +7,15 @@ from math import prod
 from operator import methodcaller
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypeVar, cast, overload
 
+from absint.errors import ModelError
 from absint.lattices.contents import MAX_ELEMENTS
 from absint.lattices.shape import Shape
 from absint.lattices.value import Tensor
 from absint.model.declared_types import read_type
 from absint.model.initialisers import dtype_of, has_another_length
-from absint.model.messages import (
+from absint.model.wire import kinds
+from absint.model.wire.graphs import (
+    Attribute,
     AttributeMessage,
     FunctionMessage,
     GraphMessage,
@@ -22,8 +25,6 @@ from absint.model.messages import (
     TypeMessage,
     ValueInfoMessage,
 )
-from absint.model.wire import kinds
-from absint.model.wire.graphs import Attribute
 from absint.model.wire.tensors import EXTERNAL
 from absint.transfer.stating import AttributeValue
 
@@ -270,3 +271,60 @@ def _renamed(attribute: AttributeMessage, name: str) -> AttributeMessage:
     copy.CopyFrom(attribute)
     copy.name = name
     return copy
+
+
+# Nodes of a graph that are not in topological order, sorted.
+
+
+def sorted_nodes(
+    nodes: Sequence[NodeMessage], reads: Callable[[NodeMessage], Iterable[str]], where: str
+) -> list[NodeMessage]:
+    """Kahn's algorithm, stable. `reads` gives the names that a node needs, those of its subgraphs included.
+
+    Raises ModelError naming a node on the cycle, if there is one.
+    """
+    producer = {name: i for i, node in enumerate(nodes) for name in node.output if name}
+    waiting = []
+    users: dict[int, list[int]] = {}
+    for i, node in enumerate(nodes):
+        needs = {producer[name] for name in reads(node) if name in producer}
+        waiting.append(len(needs))
+        for need in needs:
+            users.setdefault(need, []).append(i)
+    ready = [i for i, needs in enumerate(waiting) if needs == 0]
+    order: list[int] = []
+    for i in ready:
+        order.append(i)
+        for user in users.get(i, ()):
+            waiting[user] -= 1
+            if waiting[user] == 0:
+                ready.append(user)
+    if len(order) < len(nodes):
+        stuck = next(i for i, needs in enumerate(waiting) if needs)
+        raise ModelError(
+            f"{where} has a cycle through node {name_of(nodes[stuck], stuck)!r} "
+            f"(output {next(iter(nodes[stuck].output), '')!r}): a graph must be acyclic"
+        )
+    return [nodes[i] for i in order]
+
+
+def sort_graph(graph: GraphProto) -> bool:
+    """Sort the nodes of a graph in place, if some read what stands below them; False if it stays as it is."""
+    nodes, captures, seen = list(graph.node), Captures(), set[str]()
+    made = {name for node in nodes for name in node.output if name}
+    for node in nodes:
+        if not made.isdisjoint(captures.reads(node) - seen):
+            break
+        seen.update(node.output)
+    else:
+        return False
+    places = {id(item): at for at, item in enumerate(nodes)}
+    try:
+        order = [places[id(item)] for item in sorted_nodes(nodes, captures.reads, "")]
+    except ModelError:  # a cycle: no runtime takes it
+        return False
+    copy = type(graph)()
+    copy.CopyFrom(graph)
+    del graph.node[:]
+    graph.node.extend(copy.node[at] for at in order)
+    return True

@@ -186,7 +186,7 @@ def in_force(domain: str, name: str, version: int) -> Schema | None:
     from onnx import defs
 
     try:
-        return described(defs.get_schema(name, _bounded(version), domain))
+        return described(defs.get_schema(name, max(min(version, (1 << 31) - 1), -1), domain))  # a file may hold 64 bits
     except defs.SchemaError:
         return None
 
@@ -213,8 +213,3 @@ def newest_opset() -> int:
 
 def _table() -> Table | None:
     return None if "onnx.defs" in sys.modules else shipped()
-
-
-def _bounded(version: int) -> int:
-    """The version within the range of schemas: a file may hold any 64 bits."""
-    return max(min(version, (1 << 31) - 1), -1)

@@ -146,14 +146,8 @@ def form(domain: str, name: str, version: int) -> Form | None:
     if found is None:
         return None
     single = tuple((index, formal.name) for index, formal in enumerate(found.inputs) if formal.is_required)
-    return Form(
-        f"{name}-{found.since}",
-        found.attributes,
-        found.required,
-        *found.arity,
-        max((index + 1 for index, _ in single), default=0),
-        single,
-    )
+    least = max((index + 1 for index, _ in single), default=0)
+    return Form(f"{name}-{found.since}", found.attributes, found.required, *found.arity, least, single)
 
 
 _COUNTED: Final = frozenset(
@@ -204,7 +198,7 @@ def _signature(domain: str, name: str, version: int) -> Signature | None:
     found = schema(domain, name, version)
     if found is None:
         return None
-    allowed = {variable: _allowed(types) for variable, types in found.types.items()}
+    allowed = {variable: Allowed.of(types) for variable, types in found.types.items()}
     return Signature(
         f"{found.name}-{found.since}",
         tuple(_formals(found.inputs, allowed)),
@@ -221,11 +215,11 @@ def _given(found: Schema, outputs: Sequence[Formal]) -> Iterator[Formal]:
     for at, formal in enumerate(outputs):
         more = formal.allowed
         if newest is not None and at < len(later):
-            more = _allowed(newest.types.get(later[at].type) or (later[at].type,))
+            more = Allowed.of(newest.types.get(later[at].type) or (later[at].type,))
         if found.name in _CASTING:
             more = signature("", "Cast", NEWEST).outputs[0].allowed  # type: ignore[union-attr]
         elif found.name == "SequenceEmpty":
-            more = _allowed(("seq(tensor(bfloat16))",))
+            more = Allowed.of(("seq(tensor(bfloat16))",))
         yield formal._replace(allowed=formal.allowed.with_(more))
 
 
@@ -233,16 +227,11 @@ _CASTING: Final = frozenset({"Bernoulli", "BlackmanWindow", "HammingWindow", "Ha
 """Operators that onnxruntime runs as functions that end in a Cast, to any type that the node asks for."""
 
 
-@cache
-def _allowed(texts: tuple[str, ...]) -> Allowed:
-    return Allowed.of(texts)
-
-
 def _formals(formals: Sequence[Parameter], allowed: Mapping[str, Allowed]) -> Iterator[Formal]:
     written = [formal.type for formal in formals]
     for formal, text in zip(formals, written, strict=True):
         shares = text in allowed and formal.is_homogeneous and (written.count(text) > 1 or formal.is_variadic)
-        yield Formal(formal.name, text if shares else "", allowed.get(text) or _allowed((text,)))
+        yield Formal(formal.name, text if shares else "", allowed.get(text) or Allowed.of((text,)))
 
 
 def _repeats(formals: Sequence[Parameter]) -> bool:

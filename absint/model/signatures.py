@@ -6,7 +6,7 @@ type violates nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Final
 
@@ -55,7 +55,8 @@ class Allowed(NamedTuple):
     """Types of another kind."""
 
     @staticmethod
-    def of(texts: Iterable[str]) -> Allowed:
+    @cache
+    def of(texts: tuple[str, ...]) -> Allowed:
         """The types named by these texts."""
         elements, others = [], []
         for text in texts:
@@ -140,12 +141,8 @@ class Signature(NamedTuple):
         none.
         """
         formals, last = self.outputs, len(self.outputs) - 1
-        if (
-            formals
-            and len(values) == 1
-            and type(values[0]) is Tensor
-            and values[0].dtype in formals[0].allowed.elements
-        ):
+        only = values[0] if formals and len(values) == 1 else None
+        if type(only) is Tensor and only.dtype in formals[0].allowed.elements:
             return None
         for at, value in enumerate(values):
             if at > last and not self.repeats_output:
@@ -218,7 +215,7 @@ def _parsed(name: str, line: str, inputs: Sequence[str], outputs: Sequence[str])
         for at, word in enumerate(words):
             variable = word.rstrip("?*!")
             shared = variable in named and not word.endswith("!")
-            allowed = named[variable] if variable in named else Allowed.of([f"tensor({variable})"])
+            allowed = named[variable] if variable in named else Allowed.of((f"tensor({variable})",))
             is_named = at < len(names) and not names[at].endswith("*")
             yield Formal(names[at] if is_named else f"#{at}", variable if shared else "", allowed)
 
@@ -236,13 +233,8 @@ def _repeats(words: Sequence[str]) -> bool:
     return bool(words) and words[-1].rstrip("!").endswith("*")
 
 
-@cache
-def _allowed(texts: tuple[str, ...]) -> Allowed:
-    return Allowed.of(f"tensor({text})" if text in ELEMENTS else text for text in texts)
-
-
 def _group(words: Sequence[str]) -> Allowed:
     from absint.transfer.contrib.type_table import GROUPS
 
     texts = [text for word in words for text in GROUPS.get(word, word).split()]
-    return _allowed(tuple(texts))
+    return Allowed.of(tuple([f"tensor({text})" if text in ELEMENTS else text for text in texts]))

@@ -21,8 +21,7 @@ from absint.lattices.logic.relation import FALSE, TRUE
 from absint.lattices.terms.expr import Expr
 from absint.lattices.terms.normal import Real
 from absint.lattices.value import Tensor, Value
-from absint.model.dtypes import numpy_dtype
-from absint.model.initialisers import external_place
+from absint.model.initialisers import external_place, numpy_dtype
 from absint.model.opening import read_beside
 
 Array = npt.NDArray[np.generic]

@@ -118,12 +118,7 @@ def write_files(folder: str | os.PathLike[str], contents: Mapping[str, str | byt
 
 
 def write_copy(
-    original: Opened,
-    target: str,
-    pieces: Sequence[Piece],
-    model: ModelProto,
-    folder: Path | None,
-    copy_weights: bool = False,
+    original: Opened, target: str, pieces: Sequence[Piece], model: ModelProto, folder: Path | None, copy_weights: bool
 ) -> Sequence[str]:
     """Write pieces of a model and new ones as `write_text` writes a text; to standard output if the target is `-`.
 
@@ -186,11 +181,9 @@ def _copy_weights(names: Sequence[str], folder: Path, target: Path) -> None:
             raise UsageError(f"{path} is in the way of the model's weights: give -o a path in another folder")
     for name, path in wanted.items():
         if not path.exists():
-            try:
+            with _refusing(path):
                 path.parent.mkdir(parents=True, exist_ok=True)
                 _copy_file(folder / name, path)
-            except OSError as error:
-                raise UsageError(f"{path} cannot be written: {error.strerror or error}") from None
 
 
 def _copy_file(source: Path, target: Path) -> None:
@@ -209,7 +202,7 @@ def backed_up(path: str, *, force: bool = False) -> Iterator[None]:
     Raises UsageError if there is such a file and `force` does not allow to replace it.
     """
     backup = Path(f"{path}.bak")
-    try:
+    with _refusing(backup):
         if force:
             backup.unlink(missing_ok=True)
         elif os.path.lexists(backup):
@@ -218,8 +211,6 @@ def backed_up(path: str, *, force: bool = False) -> Iterator[None]:
             os.link(os.path.realpath(path), backup)
         except OSError:  # a file system without links
             _copy_file(Path(path), backup)
-    except OSError as error:
-        raise UsageError(f"{backup} cannot be written: {error.strerror or error}") from None
     try:
         yield
     except BaseException:

@@ -7,13 +7,13 @@
 From a model to a program:
 
     lowering          walks the bodies; lowering_control lowers control flow
-    lowered           Lowered, the program with the types that the author declares; bodies and calls under way
+    lowered           Lowered, the program with the types that the author declares; bodies and calls under way, and the
+                      diagnostics
     sources           inputs and initialisers as nodes
     legality          names, imports and versions for which loaders refuse a model
     instances         which operation an operator instance gets, also in a function of other opsets
     shared_prefix     speed only: first nodes that an earlier model had too, copied
-    sorting           nodes in any order
     folded            calls that stay one node, with a program of their own; functions named as operators
     rules             which rule an operator gets
-    limits, report    deadlines and node budgets; diagnostics of lowering
+    limits            deadlines and node budgets
 """

@@ -15,13 +15,12 @@ from absint.lattices.terms.expr import reached
 from absint.lattices.value import TOP, Value
 from absint.model import schemas
 from absint.model.load import Loaded
-from absint.model.messages import AttributeMessage, FunctionMessage, NodeMessage
 from absint.model.protos import attribute_key, domain_of, graphs_below, overload_of
 from absint.model.wire import kinds
+from absint.model.wire.graphs import AttributeMessage, FunctionMessage, NodeMessage
 from absint.program.graph import Program
-from absint.program.lowered import Call
+from absint.program.lowered import Call, Report
 from absint.program.nodes import NO_OTHERS, Callee, Operation, versions_of
-from absint.program.report import Report
 from absint.program.steps import ABSENT, Operand
 from absint.transfer.families import shipped
 from absint.transfer.op import Op

@@ -16,8 +16,8 @@ from absint.model.schemas import Form
 from absint.model.signatures import Signature
 from absint.model.wire.kinds import TENSOR
 from absint.program.folded import Functions
+from absint.program.lowered import Report
 from absint.program.nodes import INTERNED, MAX_OPERATIONS, Operation
-from absint.program.report import Report
 from absint.program.rules.lookup import Lookup, newer_opset
 from absint.transfer.families import shipped
 from absint.transfer.rule import Rule

@@ -9,12 +9,11 @@ from collections.abc import Callable, Container, Hashable, Iterable, Iterator, S
 from typing import Final, TypeVar
 
 from absint.lattices.value import TOP
-from absint.model.messages import AttributeMessage, FunctionMessage, GraphMessage, ModelMessage, NodeMessage
 from absint.model.protos import domain_of, graphs_below, name_of
+from absint.model.wire.graphs import AttributeMessage, FunctionMessage, GraphMessage, ModelMessage, NodeMessage
 from absint.program.graph import Program
-from absint.program.lowered import Frame, place_of
+from absint.program.lowered import Frame, Report, place_of
 from absint.program.nodes import Nodes, Path
-from absint.program.report import Report
 from absint.program.sources import Sources
 from absint.program.steps import Operand, first_output
 

@@ -1,5 +1,5 @@
-"""The result of lowering, and its work in progress: declared types of all graphs, bodies that are being lowered, and
-calls in them.
+"""The result of lowering, and its work in progress: declared types of all graphs, diagnostics, bodies that are being
+lowered, and calls in them.
 """
 
 from __future__ import annotations
@@ -9,20 +9,20 @@ from functools import cached_property
 from itertools import chain, count
 from types import MappingProxyType
 
-from absint.diagnostics import Diagnostic
+from absint.diagnostics import Diagnostic, Severity
 from absint.lattices.records import NamedTuple, record
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Dim, Expr, Symbol
 from absint.lattices.value import Tensor
-from absint.model.declared_types import read_type
-from absint.model.definitions import read_texts
+from absint.model.declared_types import read_texts, read_type
 from absint.model.load import Loaded
-from absint.model.messages import AttributeMessage, FunctionMessage, GraphMessage, NodeMessage, TypeMessage
 from absint.model.protos import Declaring as Field, declared_types, domain_of, name_of
+from absint.model.wire.graphs import AttributeMessage, FunctionMessage, GraphMessage, NodeMessage, TypeMessage
 from absint.program.graph import Program, Scope
 from absint.program.limits import Watch
 from absint.program.nodes import NO_OTHERS, Operation, Path, Versions
 from absint.program.steps import ABSENT, Operand, first_outputs
+from absint.transfer.semantics import EITHER, ONNX, RUNTIME, Semantics
 
 
 class Declaration(NamedTuple):
@@ -55,7 +55,7 @@ def declarations(lowered: Lowered) -> Iterator[Declaration]:
     Raises ModelError for a dim whose text is not valid UTF-8: an analysis does not look at these claims.
     """
     checked: set[bytes] = set()
-    for item in unchecked_declarations(lowered):
+    for item in unchecked_declarations(lowered.declaring):
         content = item.type.SerializeToString()
         if content not in checked:
             checked.add(content)
@@ -64,12 +64,8 @@ def declarations(lowered: Lowered) -> Iterator[Declaration]:
         yield item
 
 
-def unchecked_declarations(lowered: Lowered) -> Iterator[Declaration]:
+def unchecked_declarations(declaring: Sequence[Declaring]) -> Iterator[Declaration]:
     """As `declarations`, of texts as they are in the file."""
-    return _declared(lowered.declaring)
-
-
-def _declared(declaring: Sequence[Declaring]) -> Iterator[Declaration]:
     for path, graph, scope, gate in declaring:
         fields: tuple[Field, ...] = ("input", "value_info", "output") if path else ("value_info", "output")
         for kind, info in ((field, info) for field in fields for info in declared_types(graph, field)):
@@ -81,7 +77,7 @@ def _declared(declaring: Sequence[Declaring]) -> Iterator[Declaration]:
 def declared_shapes(declaring: Sequence[Declaring], inputs: Collection[str]) -> Mapping[Operand, tuple[Shape, ...]]:
     """The shapes that the author declares for each value; `inputs` of the main graph are left out."""
     found: dict[Operand, tuple[Shape, ...]] = {}
-    for item in _declared(declaring):
+    for item in unchecked_declarations(declaring):
         value = read_type(item.type)
         if isinstance(value, Tensor) and not value.shape.is_top and (item.path or item.name not in inputs):
             found[item.operand] = (*found.get(item.operand, ()), value.shape)
@@ -257,3 +253,45 @@ def place_of(node: NodeMessage, number: int, frame: Frame) -> str:
     """An operator instance, in words of the model."""
     where = str(frame.path)
     return f"{node.op_type} {where + '/' if where else ''}{name_of(node, number)}"
+
+
+class Report:
+    """The diagnostics of lowering so far."""
+
+    def __init__(self, semantics: Semantics = EITHER) -> None:
+        self.diagnostics: list[Diagnostic] = []
+        self.doubts: list[Diagnostic] = []
+        """Those of faults for which a loader may refuse the model."""
+        self._semantics = semantics
+
+    def error(self, code: str, where: str, message: str) -> None:
+        """The model cannot run."""
+        self.diagnostics.append(Diagnostic(Severity.ERROR, code, where, message))
+
+    def warn(self, code: str, where: str, message: str) -> None:
+        """An answer is weaker than it could be, or the model is not as it should be."""
+        self.diagnostics.append(Diagnostic(Severity.WARNING, code, where, message))
+
+    def note(self, code: str, where: str, message: str) -> None:
+        """Worth knowing."""
+        self.diagnostics.append(Diagnostic(Severity.INFO, code, where, message))
+
+    def fault(
+        self, code: str, where: str, message: str, *, documents: bool = True, runtime: bool | None = True
+    ) -> None:
+        """A fault for which onnx's checker (`documents`) or onnxruntime (`runtime`) does not load the model.
+
+        It is an error if the analysis is about nothing else. None: nobody knows.
+        """
+        either = None if documents != runtime else documents
+        refused = {ONNX: documents, RUNTIME: runtime, EITHER: either}[self._semantics]
+        if not documents or not runtime:
+            by = "onnx's checker" if documents else "onnxruntime"
+            message = f"{message}; {by} refuses it{', and onnxruntime may' if documents and runtime is None else ''}"
+        if refused:
+            self.error(code, where, message)
+        elif refused is None:
+            self.warn(code, where, message)
+            self.doubts.append(self.diagnostics[-1])
+        else:
+            self.note(code, where, message)

@@ -14,23 +14,20 @@ from absint.diagnostics import Diagnostic
 from absint.lattices.records import changed
 from absint.lattices.value import TOP
 from absint.model import schemas
-from absint.model.definitions import definition_texts
+from absint.model.declared_types import definition_texts
 from absint.model.load import Loaded, unreadable_texts
-from absint.model.messages import AttributeMessage, FunctionMessage, GraphMessage, NodeMessage
-from absint.model.protos import Captures, attribute_key, domain_of, outputs_key, resolved
+from absint.model.protos import Captures, attribute_key, domain_of, outputs_key, resolved, sorted_nodes
 from absint.model.wire.fields import MalformedError
-from absint.model.wire.graphs import Node as ReadNode
+from absint.model.wire.graphs import AttributeMessage, FunctionMessage, GraphMessage, Node as ReadNode, NodeMessage
 from absint.program.folded import FOLDED, Body, Functions, Task, called, doubtful, undecided
 from absint.program.graph import Program, Scope
 from absint.program.instances import Instances, in_function
 from absint.program.legality import Label, check_inputs, check_model, check_name, check_node, of_caller
 from absint.program.limits import Watch
-from absint.program.lowered import Call, Declaring, Frame, Lowered, declared_shapes, place_of
+from absint.program.lowered import Call, Declaring, Frame, Lowered, Report, declared_shapes, place_of
 from absint.program.nodes import INTERNED, NO_OTHERS, Node, Operation, Path, Versions, versions_of
-from absint.program.report import Report
 from absint.program.rules.lookup import Lookup
 from absint.program.shared_prefix import SharedPrefix
-from absint.program.sorting import sorted_nodes
 from absint.program.sources import Sources
 from absint.program.steps import ABSENT, LOWERED, Operand, Step, first_output
 from absint.transfer.families import shipped

@@ -173,16 +173,8 @@ class Nodes(Sequence[Node]):
         if at < 0:
             return self[range(len(self.operations))[at]]
         path, gate = self.places[at]
-        node = Node(
-            self.names[at],
-            path,
-            self.operands[at],
-            self.outputs[at],
-            gate,
-            self.operations[at],
-            None,
-            self.values.get(at),
-        )
+        kind = self.operations[at], None, self.values.get(at)
+        node = Node(self.names[at], path, self.operands[at], self.outputs[at], gate, *kind)
         self._made[at] = node
         return node
 

@@ -19,11 +19,10 @@ from absint.lattices.limits import takes_shortcuts
 from absint.lattices.records import NamedTuple
 from absint.model.protos import HOLDING, AttributeMessage, NodeMessage, attribute_key, serialised
 from absint.model.wire.kinds import GRAPH, GRAPHS, TENSOR
-from absint.model.wire.read_nodes import Nodes as ReadNodes
+from absint.model.wire.read_graphs import Nodes as ReadNodes
 from absint.program.graph import Program
-from absint.program.lowered import Frame
+from absint.program.lowered import Frame, Report
 from absint.program.nodes import Operation, Versions
-from absint.program.report import Report
 from absint.program.steps import Operand
 
 MAX_NODES: Final = 1 << 14

@@ -18,13 +18,12 @@ from absint.lattices.value import OptionalOf, Tensor, Value
 from absint.model.declared_types import initialiser_fault, input_fault, read_type
 from absint.model.initialisers import decode, dtype_of, external_place, is_small
 from absint.model.load import Loaded
-from absint.model.messages import GraphMessage, TensorMessage, ValueInfoMessage
 from absint.model.opening import fault_beside
+from absint.model.wire.graphs import GraphMessage, TensorMessage, ValueInfoMessage
 from absint.model.wire.tensors import EXTERNAL
 from absint.program.graph import Program
-from absint.program.lowered import Signature
+from absint.program.lowered import Report, Signature
 from absint.program.nodes import Path
-from absint.program.report import Report
 from absint.program.steps import Operand, first_output
 
 # Placeholders in place of names: `?`, `None` and the like, as exporters declare dims whose size nobody knows.
@@ -215,11 +214,8 @@ class Sources:
         if value.shape.is_top and (dims := list(tensor.dims)) and min(dims) < 0:
             text = f"its dims are {dims}: sizes are never negative"
             self._report.error("negative-size", f"tensor {tensor.name!r}", text)
-        if (
-            value.contents is None
-            and tensor.data_location == EXTERNAL
-            and is_small(tensor.data_type, tuple(tensor.dims))
-        ):
+        is_missing = value.contents is None and tensor.data_location == EXTERNAL
+        if is_missing and is_small(tensor.data_type, tuple(tensor.dims)):
             self._note_missing(tensor)
         return value
 

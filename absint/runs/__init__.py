@@ -6,9 +6,8 @@ serving     the program of the process: it serves requests with a function. Both
 run         feeds for a model, and its run with onnxruntime, here or in a process of its own
 session     the run itself, and the model on its way there
 loading     loads a model and does not run it: the shapes that a runtime finds
-arrays      real tensors as users pass them
-statements  an abstract value taken apart into statements about a real one, each a row of a comparison
-comparison  a solution compared with a run; shown_sizes are those that the tensors show
-pool        processes under the memory limit of runs, which allowance tells, and jobs that many share; distributed:
-            these, or a Dask cluster
+statements  real tensors as users pass them; an abstract value as statements about one, each a row of a comparison
+comparison  a solution compared with a run, at the sizes that the tensors show
+pool        processes under the memory limit of runs, which allowance tells, and jobs that many share: these, or a Dask
+            cluster
 """

@@ -21,16 +21,17 @@ from absint.lattices.logic.relation import YES
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Expr
 from absint.lattices.value import Tensor
-from absint.model.dtypes import numpy_dtype
+from absint.model.initialisers import numpy_dtype
 from absint.model.opening import MAX_FILE, opened_file, reason_of
-from absint.model.wire.fields import content_of, delimited
+from absint.model.wire.fields import delimited
+from absint.model.wire.scalars import content_of
 from absint.packages import is_installed
 from absint.runs.allowance import explained
-from absint.runs.arrays import check_names
 from absint.runs.loading import PREFIX
 from absint.runs.pool import ask_once, one_line
 from absint.runs.process import ProcessError
-from absint.runs.session import Handed, Outcome, execute
+from absint.runs.session import Feeds, Handed, Outcome, execute
+from absint.runs.statements import check_names
 from absint.shapes.inputs import InputElement
 from absint.shapes.sizes import check_number, facts_of
 from absint.solution.analysed import Analysed
@@ -263,7 +264,7 @@ def _unlike(a: Array, b: Array) -> int:
 
 def _run(
     analysed: Analysed,
-    attempts: Sequence[Mapping[str, object]],
+    attempts: Sequence[Feeds],
     values: Sequence[str],
     isolated: bool,
     seconds: float,
@@ -278,11 +279,8 @@ def _run(
     model, names = with_outputs(analysed, added), [*analysed.outputs, *added]
     number, types, found = execute(model, names, attempts, packed=packed)
     taken = {**attempts[number], **{name: typed(types[name], value) for name, value in found.items()}}
-    return {
-        name: cast("Array | list[object]", taken[name])
-        for name in dict.fromkeys((*analysed.outputs, *values))
-        if name in taken
-    }
+    wanted = dict.fromkeys((*analysed.outputs, *values))
+    return {name: cast("Array | list[object]", taken[name]) for name in wanted if name in taken}
 
 
 _GRAPH, _OUTPUT, _NAME = 7, 12, 1
@@ -313,9 +311,7 @@ def beside(analysed: Analysed) -> str | None:
     return None if analysed.folder is None else str(analysed.folder.resolve())
 
 
-def _in_process(
-    model: Handed, names: Sequence[str], attempts: Sequence[Mapping[str, object]], *, packed: bool
-) -> Outcome:
+def _in_process(model: Handed, names: Sequence[str], attempts: Sequence[Feeds], *, packed: bool) -> Outcome:
     try:
         return execute(model.read(), names, attempts, model.folder, packed=packed)
     except ImportError as error:
@@ -327,7 +323,7 @@ def _in_process(
 
 
 def _in_child(
-    model: Handed, names: Sequence[str], attempts: Sequence[Mapping[str, object]], *, packed: bool, seconds: float
+    model: Handed, names: Sequence[str], attempts: Sequence[Feeds], *, packed: bool, seconds: float
 ) -> Outcome:
     request = (model, list(names), [dict(feeds) for feeds in attempts], packed)
     try:

@@ -49,17 +49,15 @@ class Handed(NamedTuple):
             return b"".join((opened.data, self.more))
 
 
+Feeds = Mapping[str, object]
+"""Values by the names of inputs."""
+
 Outcome = tuple[int, Mapping[str, str], Mapping[str, object]]
 """The number of the attempt that succeeded, and the types (as onnxruntime writes them) and values by name."""
 
 
 def execute(
-    model: bytes,
-    names: Sequence[str],
-    attempts: Sequence[Mapping[str, object]],
-    folder: str | None,
-    *,
-    packed: bool = True,
+    model: bytes, names: Sequence[str], attempts: Sequence[Feeds], folder: str | None, *, packed: bool = True
 ) -> Outcome:
     """The named outputs of the first attempt that succeeds; `folder` holds the external data. Without `packed`, kernels
     read constants as they are.

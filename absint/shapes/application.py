@@ -14,7 +14,9 @@ stopped gives outputs of which only the types are known, and a node that may fai
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
+from absint.lattices.contents import is_small
 from absint.lattices.dtype import UNDEFINED, DType
 from absint.lattices.logic.facts import NO_FACTS, Facts
 from absint.lattices.shape import Shape
@@ -23,16 +25,15 @@ from absint.lattices.terms.intern import remembered
 from absint.lattices.value import BOTTOM, TOP, Tensor, Value
 from absint.model import schemas
 from absint.model.initialisers import oversize, too_many
+from absint.packages import is_installed, missing
 from absint.program.folded import Body
 from absint.program.limits import RULE_FAILED, UNFINISHED, WITHOUT_RULE
 from absint.program.nodes import Callee, Node, Operation
 from absint.shapes.calls import summary_of
-from absint.shapes.cases import by_cases
-from absint.shapes.evaluation import EXACT, evaluated
+from absint.shapes.cases import by_cases, of_both
 from absint.shapes.interpretation import Calls, Interpretation
 from absint.shapes.readability import is_final, is_readable, readable
 from absint.shapes.summaries import Inputs, RuleSummary, State, has_names, is_named, name_unknowns, refused
-from absint.shapes.two_versions import of_both
 from absint.transfer.application import outcome
 from absint.transfer.op import Op
 from absint.transfer.stated import PossibleFailure, Within
@@ -59,7 +60,12 @@ def computed(
             summary = run.first_round.summary(node, item.operands)
         inputs = tuple([states[p][i] if p >= 0 else None for p, i in item.operands])
     if summary is None:
-        summary = _applied(run, node, item, operation, inputs, states, bounds)
+        facts, under, is_shut = run.under_gate(item.gate, states)
+        if is_shut:
+            summary = RuleSummary((BOTTOM,) * operation.outputs)
+        else:
+            known = None if bounds else run.recalled(operation, inputs, under)
+            summary = ruled(run, node, operation, inputs, facts, under, bounds) if known is None else known
     run.applied[node] = summary
     return run.outputs(node, summary)
 
@@ -71,33 +77,8 @@ def tried(run: Interpretation, gate: int, operation: Operation, inputs: Inputs) 
     return summary
 
 
-def _applied(
-    run: Interpretation,
-    node: int,
-    item: Node,
-    operation: Operation,
-    inputs: Inputs,
-    states: Sequence[State],
-    bounds: Bounds,
-) -> RuleSummary:
-    """The result of an operator with these inputs, under the facts that hold below its gate."""
-    facts, under = run.facts, run.under
-    if item.gate >= 0:
-        if states[item.gate][0] is BOTTOM:
-            return RuleSummary((BOTTOM,) * operation.outputs)
-        facts, under = run.under_gate(item.gate)
-    known = None if bounds else run.recalled(operation, inputs, under)
-    return ruled(run, node, operation, inputs, facts, under, bounds) if known is None else known
-
-
 def ruled(
-    run: Interpretation,
-    node: int,
-    operation: Operation,
-    inputs: Inputs,
-    facts: Facts,
-    under: object,
-    bounds: Bounds = (),
+    run: Interpretation, node: int, operation: Operation, inputs: Inputs, facts: Facts, under: object, bounds: Bounds
 ) -> RuleSummary:
     """The result of the rule, run now. `under` is what the facts add to the key of the memo."""
     if BOTTOM in inputs:
@@ -137,13 +118,13 @@ def _typed(
     """Run the rule and check its result against the types of the operator."""
     types = operation.types
     if types is None:
-        return _ruled(run, node, operation, inputs, facts, bounds)
+        return _ruled(run, node, operation, inputs, facts, bounds, fits=False)
     dtypes = tuple([value.dtype if type(value) is Tensor else None for value in inputs])
     is_known = dtypes in operation.taken
     if not is_known:
         wrong = types.wrong_input(inputs)
         if wrong is not None:
-            summary = _ruled(run, -1, operation, inputs, facts)
+            summary = _ruled(run, -1, operation, inputs, facts, (), fits=False)
             run.crashes.pop(-1, None)
             return _ill_typed(operation, summary, wrong)
         if None not in dtypes and operation.fits(inputs):
@@ -163,14 +144,7 @@ def _ill_typed(operation: Operation, summary: RuleSummary, wrong: str) -> RuleSu
 
 
 def _ruled(
-    run: Interpretation,
-    node: int,
-    operation: Operation,
-    inputs: Inputs,
-    facts: Facts,
-    bounds: Bounds = (),
-    *,
-    fits: bool = False,
+    run: Interpretation, node: int, operation: Operation, inputs: Inputs, facts: Facts, bounds: Bounds, *, fits: bool
 ) -> RuleSummary:
     """Run the rule. A failure is recorded at the node. `fits`: the node is known to have the form of its operator."""
     # Form: a node that its schema does not allow.
@@ -294,3 +268,77 @@ def _with_type(output: Value, known: Value) -> Value:
     if isinstance(output, Tensor) and isinstance(known, Tensor) and output.dtype is DType.UNDEFINED:
         return Tensor(known.dtype, output.shape, output.contents, output.ramps)
     return output
+
+
+# Nodes whose inputs are all known: onnx.reference computes the elements that their rule leaves open.
+#
+# Only where it agrees with onnxruntime: operators that compare or move numbers, each tested on random and degenerate
+# nodes. Rounding and overflow are left to the rules. Products of 8-bit integers are not evaluated: some processors
+# saturate their sums.
+
+COMPARING: Final = frozenset({"ArgMax", "ArgMin", "Compress", "GatherND", "TopK", "Unique"})
+"""Operators that only compare or move floats."""
+
+EXACT: Final = COMPARING | frozenset({"BitCast", "NonZero", "Pad"})
+"""Operators that are evaluated; those that are not `COMPARING`, on integers and booleans alone."""
+
+FLAGS: Final = frozenset({"keepdims", "largest", "select_last_index", "sorted"})
+"""Attributes of these operators that must be 0 or 1: kernels and onnx.reference differ on other numbers."""
+
+SELECTING: Final = frozenset({"Compress", "NonZero", "Unique"})
+"""Operators whose output is never larger than rank times the input."""
+
+
+def evaluated(
+    operation: Operation, inputs: Sequence[Value | None], outputs: tuple[Value, ...]
+) -> tuple[tuple[Value, ...], tuple[str, ...]]:
+    """The outputs of a rule, with the elements that the inputs decide; unchanged if there are none.
+
+    Without onnx they are unchanged, and a note says so.
+    """
+    if not _is_decided(operation, inputs, outputs):
+        return outputs, ()
+    if not is_installed("onnx"):
+        return outputs, (f"what its inputs decide stays unknown: {missing('onnx')}",)
+    from absint.shapes import reference
+
+    return reference.run(operation, inputs, outputs), ()
+
+
+def _is_decided(operation: Operation, inputs: Sequence[Value | None], outputs: tuple[Value, ...]) -> bool:
+    """The inputs decide elements that the rule leaves open, and onnx.reference computes them as onnxruntime does."""
+    name = operation.op_type
+    if not operation.is_standard or operation.domain or name not in EXACT or not any(map(_is_open, outputs)):
+        return False
+    constants = [v for v in inputs if isinstance(v, Tensor) and _is_known(v)]
+    if len(constants) != sum(v is not None for v in inputs):
+        return False
+    # NonZero of a scalar: runtimes differ
+    selects = name in SELECTING and all(v.shape.rank for v in constants)
+    if not all(_is_small(v) or selects for v in outputs):
+        return False
+    if not all(map(_is_discrete, (*constants, *outputs))) and operation.op_type not in COMPARING:
+        return False
+    if operation.op_type == "TopK" and operation.attributes.get("sorted", 1) == 0:
+        return False  # in an order that the runtime chooses
+    return all(operation.attributes.get(name, 1) in (0, 1) for name in FLAGS)
+
+
+def _is_open(value: Value) -> bool:
+    return isinstance(value, Tensor) and (value.contents is None or value.shape.concrete is None)
+
+
+def _is_small(value: Value) -> bool:
+    sizes = value.shape.concrete if isinstance(value, Tensor) else None
+    return sizes is not None and is_small(sizes)
+
+
+def _is_discrete(value: Value) -> bool:
+    return isinstance(value, Tensor) and (value.dtype is DType.BOOL or value.dtype.is_integer)
+
+
+def _is_known(value: Tensor) -> bool:
+    """Every element is a constant, and no axis is too long to go along it, as one of an empty tensor may be."""
+    if value.contents is None or value.contents.open or not _is_small(value):
+        return False
+    return value.contents.block(value.shape.concrete) is not None

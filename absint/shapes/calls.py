@@ -22,13 +22,12 @@ from absint.lattices.shape import Shape
 from absint.lattices.terms.atoms import HOLE_NAME, INTERNAL, SymbolKind
 from absint.lattices.terms.expr import Dim, Expr, Symbol, expr_of
 from absint.lattices.terms.normal import substitute
-from absint.lattices.value import TOP, AnyTensor, Tensor, Value, map_tensors, parts
+from absint.lattices.value import TOP, AnyTensor, Tensor, Value, map_tensors
 from absint.program.folded import Body
 from absint.program.limits import TOO_MANY_CALLS, UNFINISHED
 from absint.program.nodes import Node
 from absint.shapes.interpretation import Calls, Interpretation
-from absint.shapes.names import symbols_of
-from absint.shapes.readability import readable
+from absint.shapes.readability import all_symbols, readable, symbols_of, symbols_of_ramps
 from absint.shapes.summaries import Inputs, RuleSummary, State, name_unknowns, refused
 from absint.transfer.stated import PossibleFailure, Statement
 
@@ -61,7 +60,9 @@ def summary_of(
         if calls.depth >= MAX_DEPTH or calls.analysed[body] >= MAX_GENERAL:
             return name_unknowns(RuleSummary((TOP,) * outputs, possible_failures=(PossibleFailure(TOO_MANY_CALLS),)))
         calls.analysed[body] += 1
-        inner = run.of_body(body.program, facts, dict(_given(body, arguments)), calls)
+        pairs = zip(body.inputs, arguments, strict=False)
+        given = {node: value for node, value in pairs if node >= 0 and value is not None}
+        inner = run.of_body(body.program, facts, given, calls)
         calls.depth += 1
         goes_on = calls.goes_on
         solution = fixpoint(body.program, inner, proceed=None if goes_on is None else lambda _: goes_on())
@@ -74,27 +75,7 @@ def summary_of(
     return _instance(summary, actual)
 
 
-def _given(body: Body, arguments: Inputs) -> Iterator[tuple[int, Value]]:
-    for node, value in zip(body.inputs, arguments, strict=False):
-        if node >= 0 and value is not None:
-            yield node, value
-
-
 # Inputs
-
-
-def _all_symbols(value: Value) -> Iterator[Symbol]:
-    """The symbols of a value, those of ramps among them."""
-    yield from symbols_of(value)
-    for part in parts(value):
-        if isinstance(part, Tensor):
-            yield from _symbols_of_ramps(part)
-
-
-def _symbols_of_ramps(tensor: Tensor) -> Iterator[Symbol]:
-    for ramp in tensor.ramps:
-        for term in (ramp.base, *ramp.steps):
-            yield from sorted(term.symbols, key=lambda s: s.name)
 
 
 def _renamed(inputs: Inputs) -> tuple[Inputs, Mapping[Symbol, Dim]]:
@@ -102,7 +83,7 @@ def _renamed(inputs: Inputs) -> tuple[Inputs, Mapping[Symbol, Dim]]:
     names: dict[Symbol, Dim] = {}
     actual: dict[Symbol, Dim] = {}
     for value in inputs:
-        for symbol in () if value is None else _all_symbols(value):
+        for symbol in () if value is None else all_symbols(value):
             if symbol.kind is not SymbolKind.INPUT and symbol not in names:
                 own = symbol.named(f"{INTERNAL}argument{len(names)}")
                 names[symbol], actual[own] = expr_of(own), expr_of(symbol)
@@ -183,11 +164,8 @@ class _Summary:
         self._body = body
         self._states = states
         self._holes: dict[Symbol, Dim] = {}
-        self._statements: dict[Statement, None] = {}
-        self._defined: dict[Statement, None] = {}
-        self._failures: dict[str, None] = {}
-        self._notes: dict[str, None] = {}
-        self._risks: dict[str, None] = {}
+        self._statements, self._defined = dict[Statement, None](), dict[Statement, None]()
+        self._failures, self._notes, self._risks = dict[str, None](), dict[str, None](), dict[str, None]()
         self._conditional: dict[PossibleFailure, None] = {}
 
     def made(self) -> RuleSummary:
@@ -291,12 +269,7 @@ class _Summary:
 
     def _without_ramps(self, tensor: AnyTensor) -> AnyTensor:
         """Ramps over symbols that the body invents are forgotten."""
-        if isinstance(tensor, Tensor) and any(
-            s.origin_node is not None
-            for ramp in tensor.ramps
-            for term in (ramp.base, *ramp.steps)
-            for s in term.symbols
-        ):
+        if isinstance(tensor, Tensor) and any(s.origin_node is not None for s in symbols_of_ramps(tensor)):
             return Tensor(tensor.dtype, tensor.shape, tensor.contents, NO_RAMPS)
         return tensor
 

@@ -17,28 +17,20 @@ from absint.lattices.starred import read_shape
 from absint.lattices.text.tokens import TextError
 from absint.lattices.value import OptionalOf, Tensor, Value
 from absint.program.lowered import Lowered
-from absint.shapes.sizes import (
-    Assumption,
-    Size,
-    Sizes,
-    by_name,
-    in_integers,
-    is_range_of_sizes,
-    is_shape,
-    is_star,
-    spelled,
-)
+from absint.shapes import sizes
 
 _STATED: Final = re.compile(r"\s*shape\(\s*(?:`([^`]+)`|([^`()]+?))\s*\)\s*==\s*(\[.*\])\s*")
 
 
-def split_assumptions(assume: Sequence[Assumption], lowered: Lowered) -> tuple[dict[str, Shape], list[Assumption]]:
+def split_assumptions(
+    assume: Sequence[sizes.Assumption], lowered: Lowered
+) -> tuple[dict[str, Shape], list[sizes.Assumption]]:
     """The shapes that assumptions state of inputs without one, and the other assumptions.
 
     Raises UsageError for a shape that does not parse, for two of one input, and for one of an input that has a shape.
     """
     shapes: dict[str, Shape] = {}
-    others: list[Assumption] = []
+    others: list[sizes.Assumption] = []
     for item in assume:
         match = None if isinstance(item, Relation) else _STATED.fullmatch(item)
         name = match and (match[1] or match[2])
@@ -56,23 +48,23 @@ def split_assumptions(assume: Sequence[Assumption], lowered: Lowered) -> tuple[d
     return shapes, others
 
 
-def bound_shapes(bind: Sizes, lowered: Lowered) -> dict[str, Shape]:
+def bound_shapes(bind: sizes.Sizes, lowered: Lowered) -> dict[str, Shape]:
     """The shapes that sizes state of inputs without one: a number for an axis, a name for any other."""
     found = {}
-    by_name(bind)
+    sizes.by_name(bind)
     for name, size in bind.items():
-        if is_shape(size) and name in lowered.signature.inputs and is_without_shape(name, lowered):
+        if sizes.is_shape(size) and name in lowered.signature.inputs and is_without_shape(name, lowered):
             try:
-                found[name] = Shape([_item(name, in_integers(axis)) for axis in size])
+                found[name] = Shape([_item(name, sizes.in_integers(axis)) for axis in size])
             except ValueError as problem:
-                raise UsageError(f"{spelled(name, size)}: {problem}") from None
+                raise UsageError(f"{sizes.spelled(name, size)}: {problem}") from None
     return found
 
 
-def _item(name: str, axis: Size | str | None) -> Item:
-    if isinstance(axis, str) and is_star(axis):
+def _item(name: str, axis: sizes.Size | str | None) -> Item:
+    if isinstance(axis, str) and sizes.is_star(axis):
         return f"*`{name}`" if axis == "*" else axis
-    return None if is_range_of_sizes(axis) or not isinstance(axis, int) else axis
+    return None if sizes.is_range_of_sizes(axis) or not isinstance(axis, int) else axis
 
 
 def is_without_shape(name: str, lowered: Lowered) -> bool:

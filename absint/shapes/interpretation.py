@@ -108,7 +108,8 @@ class Interpretation(Analysis[State]):
         self.first_round = first_round
         """Results of the first round, in a further one."""
         self.timings = timings
-        self.setting = self._setting()
+        is_usual = policy.sound and program.semantics == EITHER
+        self.setting: object = None if is_usual else (policy, program.semantics)
         """The part of the key of each remembered result besides the inputs of its node; None if there is none."""
         self.under = self._under()
         """The further part of the key of results that rest on facts, as those that ask for a premise do; None if the
@@ -135,11 +136,6 @@ class Interpretation(Analysis[State]):
         """Folded calls that were not analysed to the end."""
         self.calls: Calls | None = None
         """Summaries of folded calls, in the body of one."""
-
-    def _setting(self) -> object:
-        if self.policy.sound and self.program.semantics == EITHER:
-            return None
-        return self.policy, self.program.semantics
 
     def _under(self) -> object:
         under: object = None if self.facts.narrows_only else self.facts.key
@@ -275,10 +271,11 @@ class Interpretation(Analysis[State]):
         """Let a relation hold below a gate, besides the facts outside it."""
         self.guards[gate] = assuming(self.facts_at(self.nodes[gate].gate), relation)
 
-    def under_gate(self, gate: int) -> tuple[Facts, object]:
-        """The facts that hold below a gate, and what they add to the keys of remembered results."""
+    def under_gate(self, gate: int, states: Sequence[State]) -> tuple[Facts, object, bool]:
+        """The facts below a gate, what they add to the keys of remembered results, and if nothing comes through it."""
         facts = self.facts_at(gate)
-        return facts, self.under if facts is self.facts else (self.under, facts.key)
+        under = self.under if facts is self.facts else (self.under, facts.key)
+        return facts, under, gate >= 0 and states[gate][0] is BOTTOM
 
     def facts_at(self, gate: int) -> Facts:
         """The facts that hold below a gate."""

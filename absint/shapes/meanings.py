@@ -14,7 +14,7 @@ from absint.program.steps import Gate, IfJoin, LoopExit, LoopHead, MapExit, MapH
 from absint.shapes import branches
 from absint.shapes.branches import condition_of, integer_of
 from absint.shapes.interpretation import Interpretation
-from absint.shapes.loops import loop, scan, sequence_map
+from absint.shapes.loops import loop, scan
 from absint.shapes.summaries import State
 from absint.transfer.stated import PossibleFailure, Statement
 
@@ -121,8 +121,8 @@ MEANINGS: Final[Mapping[type[Step], Meaning]] = {
     LoopExit: loop.leave_loop,
     ScanHead: scan.enter_scan,
     ScanExit: scan.leave_scan,
-    MapHead: sequence_map.enter_map,
-    MapExit: sequence_map.leave_map,
+    MapHead: scan.enter_map,
+    MapExit: scan.leave_map,
 }
 
 

@@ -18,9 +18,8 @@ from absint.model.declared_types import read_type
 from absint.program.limits import ANALYSE
 from absint.program.lowered import Lowered, declarations
 from absint.shapes.analysis import ShapeAnalysis, Trace
-from absint.shapes.choosing import replaced
 from absint.shapes.refinement import solved
-from absint.shapes.rounds import Round, Rounds
+from absint.shapes.rounds import Round, Rounds, replaced
 from absint.shapes.summaries import State
 
 Anchors = Mapping[int, Sequence[tuple[int, Tensor]]]
@@ -52,13 +51,7 @@ class PolicyAnalysis(ShapeAnalysis):
     """The shape analysis, with declared dims shown where the policy adopts them."""
 
     def __init__(
-        self,
-        lowered: Lowered,
-        facts: Facts,
-        policy: UnificationPolicy,
-        *,
-        memoise: bool = True,
-        trace: Trace | None = None,
+        self, lowered: Lowered, facts: Facts, policy: UnificationPolicy, *, memoise: bool, trace: Trace | None
     ) -> None:
         super().__init__(lowered.program, facts, memoise=memoise, policy=policy)
         self._told = trace
@@ -112,7 +105,7 @@ def _anchors(lowered: Lowered) -> Anchors:
 
 def renamed(states: Sequence[State], adopted: Mapping[Dim, Dim]) -> list[State]:
     """The states with every inferred dim under its declared name; symbols of the inputs stay."""
-    whole = {dim: name for dim, name in adopted.items() if not _is_input(dim)}
+    whole = {d: name for d, name in adopted.items() if (s := _symbol(d)) is None or s.origin_node is not None}
     symbols = {symbol: name for dim, name in whole.items() if (symbol := _symbol(dim)) is not None}
 
     def change(dim: Dim) -> Dim:
@@ -121,11 +114,6 @@ def renamed(states: Sequence[State], adopted: Mapping[Dim, Dim]) -> list[State]:
         return substitute(dim, symbols) if isinstance(dim, Expr) else dim
 
     return [tuple([replaced(value, change) for value in state]) for state in states] if whole else list(states)
-
-
-def _is_input(dim: Dim) -> bool:
-    symbol = _symbol(dim)
-    return symbol is not None and symbol.origin_node is None
 
 
 def _symbol(dim: Dim) -> Symbol | None:

@@ -17,8 +17,7 @@ from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Expr
 from absint.lattices.terms.normal import Real
 from absint.lattices.value import Tensor, Value
-from absint.model.dtypes import dtype_of_array, numpy_dtype
-from absint.model.initialisers import element_maker
+from absint.model.initialisers import dtype_of_array, element_maker, numpy_dtype
 from absint.program.nodes import Operation
 
 

@@ -15,7 +15,7 @@ its inputs (`Op.within`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -34,11 +34,10 @@ from absint.program.lowered import Lowered
 from absint.program.steps import Operand
 from absint.shapes.analysis import ShapeAnalysis, Trace, interpret
 from absint.shapes.application import Bounds, computed
-from absint.shapes.choosing import ResolvedChoices
 from absint.shapes.interpretation import Interpretation, Transfer
 from absint.shapes.memo.cache import SHARED, FirstRound
 from absint.shapes.memo.known_facts import facts_of
-from absint.shapes.rounds import Learned, Round, Rounds, Undecided, facts_from_requirements, is_about_a_symbol
+from absint.shapes.rounds import Learned, ResolvedChoices, Round, Rounds, Undecided, is_about_a_symbol, required_facts
 from absint.shapes.summaries import State
 from absint.transfer.stated import Within
 
@@ -145,13 +144,13 @@ class _Refinement:
         last = self.rounds[-1]
         wanted = undecided.conditions()
         requirements: dict[Relation, Learned] = {}
-        for item in facts_from_requirements(last.analysis, self.lowered, wanted):
+        for item in required_facts(last.analysis, self.lowered, wanted):
             requirements.setdefault(item.relation, item)
         # A choice of relations (`or`) teaches nothing unless a dim waits for it.
         new = {
             r: item
             for r, item in requirements.items()
-            if r not in self.learned and (r.op != "or" or _teaches(r, wanted))
+            if r not in self.learned and (r.op != "or" or r in wanted or is_about_a_symbol(r))
         }
         if not new:
             return None
@@ -234,10 +233,6 @@ def solved(lowered: Lowered, analysis: ShapeAnalysis, phase: str, *, stops: bool
     elif phase != CHECK and not watch.goes_on(total, total, phase):
         watch.not_refined()
     return None if phase == REFINE and unfinished else solution.states
-
-
-def _teaches(relation: Relation, wanted: Container[Relation]) -> bool:
-    return relation in wanted or is_about_a_symbol(relation)
 
 
 def _settles(known: Facts, choice: Relation) -> bool:

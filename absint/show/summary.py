@@ -13,7 +13,7 @@ from absint.lattices.text.sheets import so_many
 from absint.lattices.value import BOTTOM, TOP, Container, Tensor, Value
 from absint.model.protos import graphs_below
 from absint.program.steps import Operand
-from absint.shapes.names import invented, more_names
+from absint.shapes.readability import invented, more_names
 from absint.shapes.summaries import State
 from absint.solution.analysed import Analysed, once
 from absint.solution.described import IN_PLACE, Texts, brief

@@ -13,7 +13,7 @@ from absint.lattices.terms.expr import Dim, Expr, Symbol
 from absint.lattices.value import TOP, Tensor, Value
 from absint.program.graph import Scope
 from absint.program.steps import Operand
-from absint.shapes.names import dims_of, display_names, invented
+from absint.shapes.readability import dims_of, display_names, invented
 from absint.shapes.summaries import State, value_in
 from absint.solution.described import Shapes, View
 

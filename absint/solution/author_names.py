@@ -44,7 +44,7 @@ def author_names(lowered: Lowered, states: Sequence[State], taken: Container[str
 def _stated(lowered: Lowered, states: Sequence[State]) -> _Stated:
     """A place of which nothing is known says nothing."""
     found: dict[str, dict[str, list[Dim]]] = {}
-    items = list(unchecked_declarations(lowered))
+    items = list(unchecked_declarations(lowered.declaring))
     order = {path: at for at, path in enumerate(dict.fromkeys(item.path for item in items))}
     for item in sorted(items, key=lambda item: (order[item.path], item.kind != "output")):
         inferred = value_in(states, item.operand)

@@ -19,7 +19,7 @@ from absint.shapes.branches import condition_of
 from absint.shapes.counts.relations import relations
 from absint.shapes.inputs import Inputs
 from absint.shapes.loops.body import BodySymbols
-from absint.shapes.names import more_names
+from absint.shapes.readability import more_names
 from absint.shapes.refinement import Finding
 from absint.shapes.rounds import Round
 from absint.shapes.summaries import RuleSummary

@@ -14,9 +14,8 @@ from absint.engine import fixpoint
 from absint.lattices.shape import BOTTOM_SHAPE, Shape
 from absint.lattices.terms.expr import UNKNOWN_SIZE, ZERO_EXPR
 from absint.lattices.value import BOTTOM, SequenceOf, Tensor, Value
-from absint.model.protos import bodies, graphs
+from absint.model.protos import bodies, graphs, sort_graph
 from absint.packages import is_installed
-from absint.program.sorting import sort_graph
 from absint.program.steps import Gate, LoopBody, LoopExit, LoopHead, Operand
 from absint.shapes.analysis import ShapeAnalysis, interpret
 from absint.shapes.interpretation import Interpretation

@@ -17,10 +17,10 @@ from absint.lattices.text.naming import Names, Naming
 from absint.lattices.text.notation import form_of
 from absint.lattices.text.sheets import Line, so_many
 from absint.lattices.value import AnyTensor, SequenceOf, Value, parts
-from absint.model.definitions import read_texts
+from absint.model.declared_types import read_texts
 from absint.program.limits import UNFINISHED
 from absint.program.steps import Operand
-from absint.shapes.names import more_names
+from absint.shapes.readability import more_names
 from absint.solution.analysed import Analysed, once
 from absint.transfer.ordinary import box_of, holds_in_box
 from absint.transfer.semantics import EITHER, ONNX

@@ -15,9 +15,9 @@ The kit for analyses of values (`absint.ForwardAnalysis`) compares their claims 
 
     check_analysis   claims, operators and domain of an analysis, on models
 
-`assertions` is about models. `cases` describes nodes, executes them and holds claims against the run; `elements` makes
-inputs whose elements the rule knows. `rules` checks rules, `analyses` analyses, on models that are run with all their
-values (`trips` is Loop for onnx.reference), `monotone` tries operators on comparable elements.
+`assertions` is about models. `cases` describes nodes, executes them and holds claims against the run. `rules` checks
+rules, with inputs too whose elements the rule knows, `analyses` analyses, on models that are run with all their
+values (`trips` is Loop for onnx.reference).
 onnxruntime is loaded only where it runs a case: `pip install 'absint[run]'`.
 """
 

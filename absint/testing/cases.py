@@ -25,11 +25,10 @@ from absint.lattices.terms.normal import Real
 from absint.lattices.value import OptionalOf, Tensor, Top, Value
 from absint.model.initialisers import decode
 from absint.model.protos import decode_attribute
-from absint.runs.arrays import Actual, read_actual
+from absint.runs.comparison import ShownSizes
 from absint.runs.run import typed
 from absint.runs.session import execute as execute_model
-from absint.runs.shown_sizes import ShownSizes
-from absint.runs.statements import Statement, Statements
+from absint.runs.statements import Actual, Statement, Statements, read_actual
 from absint.transfer.stated import Applied
 from absint.transfer.stating import AttributeValue
 
@@ -156,6 +155,20 @@ class Case:
     def decoded(self) -> dict[str, AttributeValue]:
         """The attributes as rules see them."""
         return {name: decoded_attribute(name, value) for name, value in self.attributes.items() if value is not None}
+
+    def check_expected(self, applied: Applied) -> None:
+        """Raise AssertionError unless an application has the precision that the case demands."""
+        if self.expect is not None:
+            if len(self.expect) != len(applied.outputs):
+                raise AssertionError(f"{self}: {len(applied.outputs)} outputs, {len(self.expect)} expected")
+            for want, got in zip(self.expect, applied.outputs, strict=True):
+                if want is not None and shape_text(got) != want:
+                    raise AssertionError(f"{self}: shape {shape_text(got)}, expected {want}")
+        if self.contents is not None:
+            first = applied.outputs[0]
+            found = hole_free(str(first.contents)) if isinstance(first, Tensor) else str(first)
+            if found != self.contents:
+                raise AssertionError(f"{self}: contents {found}, expected {self.contents}")
 
 
 def decoded_attribute(name: str, value: object) -> AttributeValue:
@@ -341,3 +354,12 @@ def by_function(function: Callable[..., object]) -> Runner:
         return [np.asarray(o) if isinstance(o, (int, float, bool)) else o for o in outputs], ""
 
     return run
+
+
+def runner_of(
+    function: Callable[..., object] | None = None, kernels: Sequence[type[OpRun]] = (), run: Runner | None = None
+) -> Runner:
+    """The way to run cases: what is given, or `execute`. Raises ValueError if more than one is given."""
+    if sum(way is not None for way in (function, kernels or None, run)) > 1:
+        raise ValueError("check_rule: give one of reference, kernels and run")
+    return run or (by_function(function) if function else in_reference(kernels) if kernels else execute)

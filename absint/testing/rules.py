@@ -7,28 +7,23 @@ from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
 from absint.lattices import records
-from absint.lattices.contents import element_symbols
+from absint.lattices.contents import MAX_ELEMENTS, Contents
 from absint.lattices.dtype import DType
 from absint.lattices.lattice import placed
 from absint.lattices.logic.relation import YES
-from absint.lattices.shape import TOP_SHAPE, shape_of
+from absint.lattices.ramp import ramp
+from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.terms.atoms import SymbolKind
-from absint.lattices.terms.expr import UNKNOWN_DIM, UNKNOWN_SIZE, Dim, Expr, Symbol
-from absint.lattices.value import TOP, AnyTensor, Container, SequenceOf, Tensor, Value, parts
+from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_DIM, UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr
+from absint.lattices.value import TOP, AnyTensor, Container, Tensor, Value
 from absint.lattices.value_lattice import VALUES
-from absint.testing.cases import (
-    Binding,
-    Case,
-    Runner,
-    by_function,
-    check_outputs,
-    execute,
-    hole_free,
-    in_reference,
-    shape_text,
-)
-from absint.testing.elements import known, special
+from absint.model.initialisers import element_maker
+from absint.shapes.readability import all_symbols
+from absint.testing.cases import Arg, Array, Binding, Case, Runner, arrays_of, check_outputs, hole_free, runner_of
 from absint.transfer.application import apply
 from absint.transfer.families import shipped
 from absint.transfer.op import Op
@@ -38,7 +33,6 @@ from absint.transfer.stated import Applied, RuleError
 
 if TYPE_CHECKING:
     from onnx.reference.op_run import OpRun
-
 
 # Laws of every rule, whatever its operator; they need no run.
 
@@ -54,10 +48,10 @@ def check_behaviour(case: str, rule: Rule, applied: Applied, inputs: Inputs, aga
         raise AssertionError(f"{case}: {rule} changes its inputs or attributes: copy what is to be changed")
     if second != applied:
         raise AssertionError(f"{case}: {rule} says {second.outputs} after {applied.outputs}: it must not keep state")
-    known = {s.name for value in inputs if value is not None for s in symbols_of(value)}
+    known = {s.name for value in inputs if value is not None for s in all_symbols(value)}
     relations = [*(s.relation for s in applied.statements), *(f.unless for f in applied.possible_failures)]
     stated = chain.from_iterable(relation.symbols for relation in relations)
-    for symbol in chain(chain.from_iterable(map(symbols_of, applied.outputs)), stated):
+    for symbol in chain(chain.from_iterable(map(all_symbols, applied.outputs)), stated):
         if symbol.name not in known and symbol.kind is not SymbolKind.HOLE:
             raise AssertionError(
                 f"{case}: {rule} invents the symbol {symbol.name!r}, which every node would share: "
@@ -140,27 +134,6 @@ def _is_invented(dim: Expr) -> bool:
     return any(symbol.kind is SymbolKind.HOLE for symbol in dim.symbols)
 
 
-def symbols_of(value: Value) -> Iterator[Symbol]:
-    """Every symbol that a value mentions."""
-    for part in parts(value):
-        if isinstance(part, AnyTensor):
-            yield from _symbols(part.shape.numbers)
-            if part.shape.variable is not None:
-                yield part.shape.variable
-        if isinstance(part, Tensor):
-            for element in part.contents.elements if part.contents is not None else ():
-                yield from element_symbols(element)
-            yield from _symbols(number for ramp in part.ramps for number in (ramp.base, *ramp.steps))
-        if isinstance(part, SequenceOf):
-            yield from _symbols((part.length,))
-
-
-def _symbols(dims: Iterable[Dim]) -> Iterator[Symbol]:
-    for dim in dims:
-        if isinstance(dim, Expr):
-            yield from dim.symbols
-
-
 class Run(NamedTuple):
     """A run of a case that succeeded."""
 
@@ -192,10 +165,7 @@ def check_rule(
 
     Raises AssertionError for the first thing that is wrong; also if no binding of a case runs, which proves nothing.
     """
-    given = [way for way in (reference, kernels or None, run) if way is not None]
-    if len(given) > 1:
-        raise ValueError("check_rule: give one of reference, kernels and run")
-    runner = run or (by_function(reference) if reference else in_reference(kernels) if kernels else execute)
+    runner = runner_of(reference, kernels, run)
     ran = [_check_case(rule, _fitting(rule, case), runner, seeds) for case in cases]
     if not ran:
         raise AssertionError(f"{rule}: no case, so nothing is checked")
@@ -216,7 +186,7 @@ def _check_case(rule: Rule, case: Case, runner: Runner, seeds: int) -> int:
     inputs = [None if arg is None else arg.value() for arg in case.inputs]
     applied = _applied(rule, case, inputs)
     check_behaviour(str(case), rule, applied, inputs, lambda: _op(rule, case, inputs))
-    _check_expected(case, applied)
+    case.check_expected(applied)
     failures: list[str] = []
     runs = list(_runs(rule, case, applied, runner, range(seeds), failures))
     if not runs and applied.rejected is None:
@@ -269,9 +239,9 @@ def apply_case(case: Case, table: Table | None = None, semantics: Semantics = EI
 def run_case(case: Case, table: Table | None = None) -> int:
     """Check a case at every binding; the number of bindings that ran. Raises AssertionError for a wrong claim."""
     rule, applied = _rule_of(case, table), apply_case(case, table)
-    _check_expected(case, applied)
-    runs = list(_runs(rule, case, applied, execute))
-    _check_elements(rule, case, runs, execute)
+    case.check_expected(applied)
+    runs = list(_runs(rule, case, applied, runner_of()))
+    _check_elements(rule, case, runs, runner_of())
     return len(runs)
 
 
@@ -298,21 +268,6 @@ def _applied(rule: Rule, case: Case, inputs: Sequence[Value | None], what: objec
     except Exception as error:
         raise AssertionError(f"{case}{at}: {rule.failure(error)}") from error
     return applied
-
-
-def _check_expected(case: Case, applied: Applied) -> None:
-    """The precision that the case demands."""
-    if case.expect is not None:
-        if len(case.expect) != len(applied.outputs):
-            raise AssertionError(f"{case}: {len(applied.outputs)} outputs, {len(case.expect)} expected")
-        for want, got in zip(case.expect, applied.outputs, strict=True):
-            if want is not None and shape_text(got) != want:
-                raise AssertionError(f"{case}: shape {shape_text(got)}, expected {want}")
-    if case.contents is not None:
-        first = applied.outputs[0]
-        found = hole_free(str(first.contents)) if isinstance(first, Tensor) else str(first)
-        if found != case.contents:
-            raise AssertionError(f"{case}: contents {found}, expected {case.contents}")
 
 
 def _runs(
@@ -344,3 +299,68 @@ def _explained(applied: Applied, binding: Binding) -> bool:
     stated = [s.relation for s in applied.statements if s.role == "required"]
     stated += [failure.unless for failure in applied.possible_failures if not failure.at_load]
     return any(relation.at(binding) is not YES for relation in stated)
+
+
+def known(case: Case, binding: Binding, seed: int) -> list[Value | None]:
+    """The inputs of a run with all their elements."""
+    return [
+        None if arg is None or array is None else _known(DType(arg.dtype), array)
+        for arg, array in zip(case.inputs, arrays_of(case, binding, seed), strict=True)
+    ]
+
+
+def _known(dtype: DType, array: Array) -> Tensor:
+    shape = Shape(array.shape)
+    if not _is_followed(dtype) or array.size > MAX_ELEMENTS:
+        return Tensor(dtype, shape)
+    return Tensor(dtype, shape, Contents.of(array.shape, map(element_maker(dtype), array.ravel().tolist())))
+
+
+def _is_followed(dtype: DType) -> bool:
+    return dtype.is_float or dtype.is_integer or dtype is DType.BOOL
+
+
+def special(case: Case, binding: Binding, seed: int) -> Iterator[tuple[str, Case, Inputs]]:
+    """Cases with special data, and the symbolic inputs that describe them: fills, and ramps."""
+    arrays = arrays_of(case, binding, seed)
+    for what, change in (("all elements of an input alike", _alike), ("growing elements", _growing)):
+        changed = [None if arg is None else change(arg, array) for arg, array in zip(case.inputs, arrays, strict=True)]
+        if any(item is not None for item in changed):
+            args = [new[0] if new else arg for arg, new in zip(case.inputs, changed, strict=True)]
+            values = [
+                new[1] if new else None if arg is None else arg.value()
+                for arg, new in zip(case.inputs, changed, strict=True)
+            ]
+            yield what, replace(case, inputs=args, expect=None, contents=None), values
+
+
+def _alike(arg: Arg, array: Array | None) -> tuple[Arg, Tensor] | None:
+    """Every element is the first one."""
+    if array is None or arg.elements is not None or arg.ramp is not None or not _is_followed(DType(arg.dtype)):
+        return None
+    first = array.ravel()[0] if array.size else array.dtype.type(0)
+    plain = arg.value()
+    value = Tensor(plain.dtype, plain.shape, Contents.fill(element_maker(plain.dtype)(first.item())))
+
+    def data(shape: tuple[int, ...], rng: np.random.Generator) -> npt.ArrayLike:
+        return np.full(shape, first)
+
+    return replace(arg, data=data), value
+
+
+def _growing(arg: Arg, array: Array | None) -> tuple[Arg, Tensor] | None:
+    """Every element is the sum of its coordinates."""
+    dtype, plain = DType(arg.dtype), arg.value()
+    if array is None or arg.elements is not None or arg.ramp is not None or dtype not in _INDICES:
+        return None
+    if plain.shape.rank is None or not array.size:
+        return None
+
+    def data(shape: tuple[int, ...], rng: np.random.Generator) -> npt.ArrayLike:
+        return np.asarray(sum(np.indices(shape))) if shape else np.zeros(())
+
+    value = Tensor(dtype, plain.shape, ramps=ramp(ZERO_EXPR, [ONE_EXPR] * array.ndim))
+    return replace(arg, data=data), value
+
+
+_INDICES = (DType.INT32, DType.INT64)

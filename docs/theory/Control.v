@@ -1,5 +1,5 @@
 (** The instance, continued: branches and loops over terms, and the whole table, which is sound.
-    docs/theory.md, "One theorem"; absint/shapes/joining.py, absint/shapes/loops. *)
+    docs/theory.md, "One theorem"; absint/shapes/branches.py, absint/shapes/loops. *)
 
 From Coq Require Import List ZArith Lia Bool.
 Import ListNotations.

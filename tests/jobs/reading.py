@@ -23,9 +23,8 @@ import onnx
 from absint import purge
 from absint.model import inference
 from absint.model.differences import differences as changes_of
-from absint.model.wire.fields import delimited
+from absint.model.wire.fields import Sliced, delimited
 from absint.model.wire.graphs import Model
-from absint.model.wire.sliced import Sliced
 from absint.model.wire.splicing import Span, spliced
 from tests.absint.model.wire.comparing import differences, parsed, read
 from tests.absint.model.wire.encodings import scrambled

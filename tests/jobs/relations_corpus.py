@@ -43,7 +43,7 @@ MOST: Final = 24
 """Most dims of one model that are compared."""
 LARGEST: Final = 1 << 27
 """Bytes of the largest model that is run."""
-OFF: Final = ("absint.solution.constraints.relations", "absint.shapes.counts.adding.relations")
+OFF: Final = ("absint.solution.constraints.relations", "absint.shapes.counts.relations.relations")
 
 Place = tuple[str, int]
 """An axis of a value; -1 for the size of an input by its name."""

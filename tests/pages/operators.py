@@ -41,7 +41,7 @@ runtimes have. *Versions* are those in which the schema changed; they lead to th
 version has a rule of its own, its words follow after the versions that it serves; what onnxruntime computes otherwise
 stands last. *Requires* lists what a node states as necessary for a run, n for a number.
 *Contents* says whether elements are followed through the operator when those of the inputs are known in part;
-constants are followed besides where no runtime can differ (`absint/shapes/evaluation.py`). *Run by* says which
+constants are followed besides where no runtime can differ (`absint/shapes/application.py`). *Run by* says which
 runtimes the tests can execute it with. *Rule* says what the rule rests on, with the versions where these differ:
 *proved* against a specification for all sizes (tests/specification; [rules.md](rules.md) says what that means),
 *tested* against runs at some sizes, or *assumed*: neither."""

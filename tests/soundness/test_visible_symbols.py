@@ -14,7 +14,7 @@ from absint import Result, analyze
 from absint.lattices.terms.expr import Symbol
 from absint.lattices.value import BOTTOM
 from absint.program.steps import Gate, IfJoin
-from absint.shapes.names import symbols_of
+from absint.shapes.readability import symbols_of
 from tests.absint.shapes.flows import FLOWS
 from tests.models import floats, model, node
 from tests.soundness.nested_models import Maker

@@ -23,8 +23,7 @@ from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.text.escapes import excerpt
 from absint.lattices.value import AnyTensor, Container, Tensor, Value
-from absint.model.declared_types import FIELDS, dim_text, read_dim
-from absint.model.definitions import write_definitions, write_entry
+from absint.model.declared_types import FIELDS, dim_text, read_dim, write_definitions, write_entry
 from absint.model.protos import graphs, pairs
 from absint.questions.claims.judging import FalseDeclaration, false_declarations
 from absint.shapes.summaries import value_in

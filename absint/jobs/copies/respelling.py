@@ -22,8 +22,14 @@ from absint.lattices.text.escapes import json_text
 from absint.lattices.text.layout import symbol_text
 from absint.lattices.text.notation import format_dim
 from absint.lattices.text.tokens import is_word, pieces, reads_as_name
-from absint.model.declared_types import dim_text
-from absint.model.definitions import NAMES_KEY, definition_texts, read_texts, write_definitions, write_entry
+from absint.model.declared_types import (
+    NAMES_KEY,
+    definition_texts,
+    dim_text,
+    read_texts,
+    write_definitions,
+    write_entry,
+)
 from absint.model.protos import graphs
 
 DIALECT_KEY: Final = "absint.dialect"

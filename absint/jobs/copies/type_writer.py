@@ -20,8 +20,7 @@ from absint.lattices.text import TextError, format_dim, format_dim_param, parse,
 from absint.lattices.text.naming import Names, Naming
 from absint.lattices.text.notation import Known
 from absint.lattices.value import AnyTensor, Container, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
-from absint.model.declared_types import FIELDS, read_dim
-from absint.model.definitions import read_texts
+from absint.model.declared_types import FIELDS, read_dim, read_texts
 from absint.program.steps import LoopBody
 from absint.shapes.summaries import value_in
 from absint.solution.analysed import Analysed

@@ -21,7 +21,7 @@ from absint.jobs.dynamizing.preparing import Axes, Request
 from absint.jobs.dynamizing.stacked import Compared, Stacking
 from absint.lattices.terms.expr import Expr, Symbol, const, symbol
 from absint.lattices.value import Tensor
-from absint.model.messages import GraphMessage, ValueInfoMessage
+from absint.model.wire.graphs import GraphMessage, ValueInfoMessage
 from absint.questions.rows import OutputRows, proved
 from absint.solution.analysed import Analysed
 

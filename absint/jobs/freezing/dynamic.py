@@ -17,7 +17,7 @@ from absint.lattices.terms.expr import Dim, Expr, Symbol
 from absint.lattices.value import AnyTensor, Value, parts
 from absint.program.steps import Operand
 from absint.questions.sizes.nearest import nearest
-from absint.shapes.names import dims_of
+from absint.shapes.readability import dims_of
 from absint.solution.analysed import Analysed
 from absint.solution.constraints import Recorder, recorded
 from absint.solution.naming import names_of

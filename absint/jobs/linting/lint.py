@@ -19,10 +19,9 @@ from absint.lattices.text.forms import Key, by_name
 from absint.model.opening import absent
 from absint.model.writing import write_file
 from absint.program.limits import LimitError
-from absint.program.rules.files import read_table
+from absint.program.rules.plugins import read_table
 from absint.runs.allowance import explained
-from absint.runs.distributed import finished
-from absint.runs.pool import Done, Finished, Job, do, kept
+from absint.runs.pool import Done, Finished, Job, do, finished, kept
 from absint.solution.analysed import Analysed
 
 if TYPE_CHECKING:

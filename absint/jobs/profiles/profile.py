@@ -24,7 +24,7 @@ from absint.lattices.text.documents import Document, Head
 from absint.lattices.text.escapes import excerpt, plain
 from absint.lattices.text.forms import Key, Object, keys_of, kind_of, many, maybe, one_of
 from absint.lattices.text.sheets import UNBROKEN, Line, Sheet, listed
-from absint.model.dtypes import NUMPY_NAMES
+from absint.model.initialisers import NUMPY_NAMES
 from absint.questions.sizes.outcomes import Outcome, RangeCheck
 
 

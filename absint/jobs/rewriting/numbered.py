@@ -23,7 +23,7 @@ from absint.model.protos import GraphMessage, bodies, domain_of, graphs, graphs_
 from absint.model.schemas import since
 from absint.model.weights import Array, array_of
 from absint.model.wire import kinds
-from absint.model.wire.fields import content_of
+from absint.model.wire.scalars import content_of
 from absint.model.writing import locations
 from absint.program.steps import IfJoin
 from absint.solution.analysed import Analysed

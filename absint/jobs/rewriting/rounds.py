@@ -16,8 +16,7 @@ from absint.jobs.rewriting.exact import Exact
 from absint.jobs.rewriting.folding import defined, rewrite
 from absint.jobs.rewriting.graphs import walked
 from absint.model.load import outlined_copy
-from absint.model.protos import bodies, graphs
-from absint.program.sorting import sort_graph
+from absint.model.protos import bodies, graphs, sort_graph
 from absint.solution.analysed import Analysed
 
 PASSES: Final[Mapping[str, str]] = {

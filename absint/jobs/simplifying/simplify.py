@@ -26,7 +26,7 @@ from absint.jobs.rewriting.noops import numbers_of
 from absint.jobs.rewriting.rounds import PASSES, Passed, Rounds, in_order
 from absint.lattices.limits import LONG, DeadlineError
 from absint.lattices.text.sheets import plural
-from absint.model.definitions import write_entry
+from absint.model.declared_types import write_entry
 from absint.model.load import outlined_copy, with_outline
 from absint.model.protos import bodies, domain_of, graphs
 from absint.program.graph import Scope

@@ -7,11 +7,15 @@ that is not valid UTF-8 is bytes, as in protobuf, whose annotations do not say s
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from absint.lattices.records import NamedTuple
-from absint.model.wire.fields import content_of, delimited
+from absint.model.wire.fields import delimited
+from absint.model.wire.scalars import content_of
 from absint.model.wire.tensors import NO_SPARSE, NO_TENSOR, Entry, SparseTensor, Tensor, shown
+
+if TYPE_CHECKING:
+    import onnx
 
 
 class Dim(NamedTuple):
@@ -236,3 +240,17 @@ class Model:
     def HasField(self, _: str) -> bool:  # noqa: N802
         """It has a `graph`."""
         return self.graph is not NO_GRAPH
+
+
+# The messages that a model consists of, of protobuf or of here, where they lack what no analysis reads.
+
+DimMessage: TypeAlias = "onnx.TensorShapeProto.Dimension | Dim"
+TensorTypeMessage: TypeAlias = "onnx.TypeProto.Tensor | onnx.TypeProto.SparseTensor | TensorType"
+TypeMessage: TypeAlias = "onnx.TypeProto | Type"
+ValueInfoMessage: TypeAlias = "onnx.ValueInfoProto | ValueInfo"
+TensorMessage: TypeAlias = "onnx.TensorProto | Tensor"
+AttributeMessage: TypeAlias = "onnx.AttributeProto | Attribute"
+NodeMessage: TypeAlias = "onnx.NodeProto | Node"
+GraphMessage: TypeAlias = "onnx.GraphProto | Graph"
+FunctionMessage: TypeAlias = "onnx.FunctionProto | Function"
+ModelMessage: TypeAlias = "onnx.ModelProto | Model"

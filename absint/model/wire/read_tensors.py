@@ -15,28 +15,8 @@ from absint.lattices.limits import takes_shortcuts
 from absint.lattices.records import NamedTuple
 from absint.lattices.terms.intern import Kept
 from absint.model.initialisers import size_in_bytes
-from absint.model.wire.fields import (
-    DELIMITED,
-    FIXED32,
-    FIXED64,
-    LARGE,
-    MAX_DEPTH,
-    RUN,
-    VARINT,
-    Content,
-    Field,
-    MalformedError,
-    Parts,
-    each,
-    floats,
-    integers,
-    runs_of,
-    signed,
-    signed32,
-    text,
-    varint,
-)  # fmt: skip
-from absint.model.wire.sliced import Sliced
+from absint.model.wire.fields import DELIMITED, FIXED, MAX_DEPTH, RUN, VARINT, Field, MalformedError, Sliced, varint
+from absint.model.wire.scalars import LARGE, Content, Parts, each, floats, integers, runs_of, signed, signed32, text
 from absint.model.wire.tensors import EXTERNAL, NO_TENSOR, Entry, Rest, SparseTensor, Tensor
 from absint.model.wire.unread import by_number, check, is_entry, last_number, last_text, places
 
@@ -168,12 +148,8 @@ def _after_name(data: Content, head: _Head, at: int, end: int) -> Rest | None:
 def _read_head(content: bytes) -> _Head:
     sizes = Field(_DIMS, RUN, 0, 0, len(content) - 2, 0)
     dims, data_type = tuple(map(signed, integers(content, [sizes]))), content[-1]
-    head = _Head(
-        _is_small(dims),
-        size_in_bytes(data_type, dims),
-        Rest(data_type, dims, b""),
-        Rest(data_type, dims, None, EXTERNAL),
-    )
+    inside, outside = Rest(data_type, dims, b""), Rest(data_type, dims, None, EXTERNAL)
+    head = _Head(_is_small(dims), size_in_bytes(data_type, dims), inside, outside)
     return _HEADS.add(content, len(content), head)
 
 
@@ -229,7 +205,7 @@ def _held(raw: Field | None, found: Mapping[int, Sequence[Field]]) -> dict[str, 
         return {"raw_data": raw.end - raw.start}
     held = {"string_data": sum(field.wire == DELIMITED for field in found.get(_STRINGS, ()))}
     for number, (name, size) in _FLOATS.items():
-        wires = (RUN, DELIMITED, FIXED32 if size == 4 else FIXED64)
+        wires = (RUN, DELIMITED, FIXED[size])
         fields = [field for field in found.get(number, ()) if field.wire in wires]
         held[name] = sum((field.end - field.start) // (size + (field.wire == RUN)) for field in fields)
     return held

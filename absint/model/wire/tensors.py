@@ -36,16 +36,8 @@ class Rest:
     """All of a tensor but its name. Tensors with equal bytes there share one. Elements are there if they are few."""
 
     __slots__ = (
-        "data_location",
-        "data_type",
-        "dims",
-        "external_data",
-        "fault",
-        "floats",
-        "held",
-        "integers",
-        "raw_data",
-        "value",
+        *("data_location", "data_type", "dims", "external_data"),
+        *("fault", "floats", "held", "integers", "raw_data", "value"),
     )
 
     def __init__(
@@ -76,6 +68,11 @@ class Rest:
         """The reason why no runtime accepts it as an initialiser, once somebody has asked for it; empty if one may."""
 
 
+def _numbers(kind: str, name: str) -> Any:  # noqa: ANN401 (the type of what it shows)
+    """A property that shows elements of a kind that are in the field of this name."""
+    return property(lambda tensor: getattr(tensor.rest, kind).get(name, ()))
+
+
 class Tensor:
     """A tensor."""
 
@@ -103,35 +100,21 @@ class Tensor:
         """Elements as bytes."""
         return self.rest.raw_data or b""
 
-    @property
-    def float_data(self) -> Sequence[float]:
-        """Elements that are floats."""
-        return self.rest.floats.get("float_data", ())
-
-    @property
-    def double_data(self) -> Sequence[float]:
-        """Elements that are doubles."""
-        return self.rest.floats.get("double_data", ())
-
-    @property
-    def int32_data(self) -> Sequence[int]:
-        """Elements of integer types of up to 32 bits, of BOOL, and the bits of small floats."""
-        return self.rest.integers.get("int32_data", ())
-
-    @property
-    def int64_data(self) -> Sequence[int]:
-        """Elements that are INT64."""
-        return self.rest.integers.get("int64_data", ())
+    float_data: Sequence[float] = _numbers("floats", "float_data")
+    """Elements that are floats."""
+    double_data: Sequence[float] = _numbers("floats", "double_data")
+    """Elements that are doubles."""
+    int32_data: Sequence[int] = _numbers("integers", "int32_data")
+    """Elements of integer types of up to 32 bits, of BOOL, and the bits of small floats."""
+    int64_data: Sequence[int] = _numbers("integers", "int64_data")
+    """Elements that are INT64."""
+    uint64_data: Sequence[int] = _numbers("integers", "uint64_data")
+    """Elements that are UINT32 or UINT64."""
 
     def count(self, field: str) -> int | None:
         """The bytes of `raw_data`, or the elements of another field; None if as many as wanted, or not counted."""
         held = self.rest.held
         return None if held is None else held.get(field)
-
-    @property
-    def uint64_data(self) -> Sequence[int]:
-        """Elements that are UINT32 or UINT64."""
-        return self.rest.integers.get("uint64_data", ())
 
 
 NO_TENSOR: Final = Tensor("", Rest())

@@ -9,7 +9,8 @@ from collections.abc import Container, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
-from absint.model.wire.fields import DELIMITED, VARINT, Content, Field, Parts, Runs, check_packed, each, signed, text
+from absint.model.wire.fields import DELIMITED, VARINT, Field
+from absint.model.wire.scalars import Content, Parts, Runs, check_packed, each, signed, text
 
 MESSAGES: Final[Mapping[str, Mapping[int, str]]] = {
     "Model": {20: "TrainingInfo", 26: "Device"},

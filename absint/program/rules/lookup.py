@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from absint.diagnostics import Diagnostic, Severity
 from absint.model import schemas
-from absint.model.messages import AttributeMessage
+from absint.model.wire.graphs import AttributeMessage
 from absint.packages import is_installed, missing
 from absint.transfer.rule import NEWEST, Rule, Table
 

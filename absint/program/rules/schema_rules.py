@@ -32,7 +32,7 @@ from absint.lattices.terms.expr import Dim, Expr, Symbol, const, expr_of
 from absint.lattices.value import TOP, Tensor, Value
 from absint.model import schemas
 from absint.model.initialisers import dtype_of
-from absint.model.messages import AttributeMessage
+from absint.model.wire.graphs import AttributeMessage
 from absint.transfer.op import Op
 from absint.transfer.rule import Rule
 

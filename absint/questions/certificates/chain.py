@@ -19,7 +19,7 @@ from absint.questions.certificates.lemma import Goal, Problem, Proved, Proving, 
 from absint.questions.certificates.meanings import meaning
 from absint.questions.certificates.step import By, ClaimPlace, Given, Step
 from absint.questions.certificates.terms import NOTHING, Claim, LemmaClaims, Terms, symbols
-from absint.shapes.names import invented, more_names
+from absint.shapes.readability import invented, more_names
 from absint.shapes.rounds import Round
 from absint.solution.analysed import Analysed
 from absint.solution.constraints import all_names

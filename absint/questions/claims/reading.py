@@ -19,7 +19,7 @@ from absint.lattices.terms.normal import substitute, substitute_names
 from absint.lattices.text.dim_params import is_unknown, read_dim_param
 from absint.lattices.value import BOTTOM, TOP, AnyTensor, OptionalOf, SequenceOf, Value
 from absint.model.declared_types import FIELDS, dim_text, problem
-from absint.model.messages import DimMessage, TypeMessage
+from absint.model.wire.graphs import DimMessage, TypeMessage
 from absint.program.lowered import Declaration, declarations
 from absint.program.steps import LoopBody, Operand
 from absint.questions.claims.claims import WHOLE, Claim, ClaimedDim, ClaimedShape, Stated

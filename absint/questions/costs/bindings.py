@@ -12,7 +12,7 @@ from absint.lattices.terms.atoms import SymbolKind, Values
 from absint.lattices.terms.evaluation import number_of, values_of
 from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr, Symbol, UndefinedError
 from absint.lattices.terms.normal import substitute
-from absint.shapes.names import more_names
+from absint.shapes.readability import more_names
 from absint.shapes.sizes import check_number, known_names
 from absint.solution.analysed import Analysed
 from absint.solution.constraints import all_names

@@ -20,7 +20,7 @@ from absint.questions.explain.derivation import Contribution, Derivation, Origin
 from absint.questions.explain.derived import Coordinate, Number, Source, Stated, Step, axes_of, number_at, numbers_of
 from absint.questions.explain.explanation import Explanation
 from absint.questions.explain.fresh import fresh_symbols
-from absint.shapes.names import more_names
+from absint.shapes.readability import more_names
 from absint.shapes.rounds import Learned
 from absint.solution.analysed import Analysed
 from absint.solution.constraints import all_names

@@ -20,10 +20,9 @@ from absint.lattices.terms.expr import Atom, Expr, Symbol, postorder
 from absint.lattices.terms.intern import Kept
 from absint.lattices.value import Tensor, Value
 from absint.program.limits import SETTLE
-from absint.shapes.choosing import ResolvedChoices
-from absint.shapes.names import distinct_values
+from absint.shapes.readability import distinct_values
 from absint.shapes.refinement import run
-from absint.shapes.rounds import Learned, Round
+from absint.shapes.rounds import Learned, ResolvedChoices, Round
 from absint.solution.analysed import Analysed
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from absint.lattices.text.notation import parse, parse_relation
 from absint.lattices.text.syntax import Dims, UndecidedError, UnknownRankError, UnresolvedError
 from absint.lattices.text.tokens import TextError
 from absint.lattices.value import BOTTOM, TOP, AnyTensor, MapOf, OptionalOf, SequenceOf, Value
-from absint.shapes.names import distinct_values, symbols_of
+from absint.shapes.readability import distinct_values, symbols_of
 from absint.shapes.summaries import State, value_in
 from absint.solution.analysed import Analysed
 from absint.solution.naming import naming

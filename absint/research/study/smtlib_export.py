@@ -23,8 +23,7 @@ from absint.research.study.queries import PERFORM, Status
 from absint.research.study.solvers import Checked
 from absint.research.study.study import SECONDS, Progress
 from absint.research.study.tasks import Pair, Task, pairs, read_sources
-from absint.runs.distributed import finished
-from absint.runs.pool import Done, Json
+from absint.runs.pool import Done, Json, finished
 from absint.version import VERSION
 
 INDEX: Final = "index.json"

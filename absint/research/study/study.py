@@ -16,7 +16,7 @@ from absint.lattices.text.documents import Document
 from absint.lattices.text.forms import Key, Object, keys_of, many
 from absint.research.study.results import Record, Refutation, Store, by_source, record
 from absint.research.study.tasks import PERFORM, Pair, Task, pairs, read_sources
-from absint.runs.distributed import finished
+from absint.runs.pool import finished
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -2,6 +2,5 @@
 
 numbering       values that are the same computation on the same operands
 masks           truth values of tensors as functions of comparisons, and the places in a tensor where they hold
-adding          sizes that are sums of counts, as what these add up to
-relations       what equal values, and masks of one shape, say of the sizes that they decide
+relations       what equal values, and masks of one shape, say of the sizes that they decide; sums of counts as sizes
 """

@@ -30,22 +30,7 @@ from typing import Final
 from absint.lattices.logic.relation import Relation, eq, ge, ite
 from absint.lattices.terms.expr import ONE_EXPR, ZERO_EXPR, Dim, Expr, Symbol, add, const, expr_of, sub
 from absint.lattices.terms.normal import floordiv, maximum, minimum, mod, substitute
-from absint.shapes.loops.forms import (
-    Delayed,
-    Divided,
-    Extreme,
-    Form,
-    Later,
-    Mirror,
-    Once,
-    Periodic,
-    Remainder,
-    Running,
-    Sum,
-    Switched,
-    Turns,
-    following,
-)
+from absint.shapes.loops import forms
 
 _DEGREE: Final = 3
 """Highest degree of the steps that are summed."""
@@ -54,7 +39,7 @@ MAX_PERIOD: Final = 6
 """Longest period of steps."""
 
 
-def candidates(symbol: Symbol, number: Symbol, back: Expr, is_inside: Callable[[Symbol], bool]) -> Iterator[Form]:
+def candidates(symbol: Symbol, number: Symbol, back: Expr, is_inside: Callable[[Symbol], bool]) -> Iterator[forms.Form]:
     """Forms to try for a number that the body turned from `symbol` into `back` in trip `number`."""
 
     def is_free(e: Dim) -> bool:
@@ -65,27 +50,27 @@ def candidates(symbol: Symbol, number: Symbol, back: Expr, is_inside: Callable[[
 
     step = _step(symbol, back)
     if is_free(step):
-        yield Sum((step,))
+        yield forms.Sum((step,))
     elif isinstance(step, Expr) and is_of_trip(step):
         yield from _sums(step, number)
     elif is_of_trip(back):
-        yield Later(back, number)
+        yield forms.Later(back, number)
     elif is_free(whole := back + expr_of(symbol)):
-        yield Mirror(whole)
+        yield forms.Mirror(whole)
     else:
         extremes = [form for form in _extremes(symbol, back) if is_free(form.step)]
         yield from (form for form in extremes if is_free(form.limit))
         for form in extremes:
             if isinstance(form.limit, Expr) and is_of_trip(form.limit) and number in form.limit.symbols:
-                yield Running(form.extreme, form.step, form.limit, number, last=True)
-                yield Running(form.extreme, form.step, form.limit, number, last=False)
+                yield forms.Running(form.extreme, form.step, form.limit, number, last=True)
+                yield forms.Running(form.extreme, form.step, form.limit, number, last=False)
         yield from (form for form in _remainders(symbol, back) if is_free(form.step) and is_free(form.divisor))
         yield from (form for form in _quotients(symbol, back) if is_free(form.step))
         if all(s is symbol or not is_inside(s) for s in back.symbols):
-            yield Once(back, symbol)
+            yield forms.Once(back, symbol)
 
 
-def going_round(starts: Sequence[Dim], added: Sequence[Dim]) -> Form:
+def going_round(starts: Sequence[Dim], added: Sequence[Dim]) -> forms.Form:
     """The form of the first of some numbers that rotate: each becomes the next one, the last the first, plus
     `added`.
     """
@@ -94,8 +79,8 @@ def going_round(starts: Sequence[Dim], added: Sequence[Dim]) -> Form:
     # Constant distances are steps that repeat, and need no choice between the starts.
     gaps = [sub(value, starts[0]) for value in values]
     if all(isinstance(gap, Expr) and gap.const is not None for gap in gaps):
-        return Periodic(tuple(sub(b, a) for a, b in pairwise((*gaps, grown[-1]))))
-    return Turns(tuple(values[1:]), grown[-1])
+        return forms.Periodic(tuple(sub(b, a) for a, b in pairwise((*gaps, grown[-1]))))
+    return forms.Turns(tuple(values[1:]), grown[-1])
 
 
 def _step(symbol: Symbol, back: Expr) -> Dim:
@@ -111,16 +96,16 @@ def _step(symbol: Symbol, back: Expr) -> Dim:
     return step
 
 
-def _sums(step: Expr, number: Symbol) -> Iterator[Form]:
+def _sums(step: Expr, number: Symbol) -> Iterator[forms.Form]:
     """Forms for a step that depends on the trip."""
     yield from _whole_sums(step, number)
     yield from _switched(step, number)
-    after = substitute(step, {number: following(expr_of(number))})
+    after = substitute(step, {number: forms.following(expr_of(number))})
     if isinstance(after, Expr):
-        yield from (Delayed(substitute(step, {number: ZERO_EXPR}), form) for form in _whole_sums(after, number))
+        yield from (forms.Delayed(substitute(step, {number: ZERO_EXPR}), form) for form in _whole_sums(after, number))
 
 
-def _switched(step: Expr, number: Symbol) -> Iterator[Form]:
+def _switched(step: Expr, number: Symbol) -> Iterator[forms.Form]:
     """The form of a step that is one thing before the trip whose number is a size, and another one from it on."""
     choices = [mono[0] for mono, factor in step.terms if factor == 1 and len(mono) == 1 and mono[0].op == "ite"]
     for choice in choices if len(choices) == 1 else ():
@@ -135,16 +120,16 @@ def _switched(step: Expr, number: Symbol) -> Iterator[Form]:
         first, second = (b, a) if condition is later else (a, b)
         before, after = (_sum(add(fixed, part), number) for part in (first, second))
         if before is not None and after is not None:
-            yield Switched(before, after, sizes[0])
+            yield forms.Switched(before, after, sizes[0])
 
 
-def _sum(step: Dim, number: Symbol) -> Sum | None:
+def _sum(step: Dim, number: Symbol) -> forms.Sum | None:
     """The sum of steps that may be one polynomial."""
     found = next(_whole_sums(step, number)) if isinstance(step, Expr) else None
-    return found if isinstance(found, Sum) else None
+    return found if isinstance(found, forms.Sum) else None
 
 
-def _whole_sums(step: Expr, number: Symbol) -> Iterator[Form]:
+def _whole_sums(step: Expr, number: Symbol) -> Iterator[forms.Form]:
     """Forms for a step that is the same polynomial, or has the same period, in all trips."""
     values = [substitute(step, {number: const(k)}) for k in range(max(_DEGREE + 1, MAX_PERIOD))]
     # Newton's forward differences at 0; those of a polynomial end in zeros.
@@ -154,14 +139,14 @@ def _whole_sums(step: Expr, number: Symbol) -> Iterator[Form]:
         row = [b - a for a, b in pairwise(row)]
     while len(differences) > 1 and differences[-1] is ZERO_EXPR:
         differences.pop()
-    yield Sum(tuple(differences))
+    yield forms.Sum(tuple(differences))
     for period in range(2, MAX_PERIOD + 1):
         if substitute(step, {number: expr_of(number) + period}) is step:
-            yield Periodic(tuple(values[:period]))
+            yield forms.Periodic(tuple(values[:period]))
             return
 
 
-def _extremes(symbol: Symbol, back: Expr) -> Iterator[Extreme]:
+def _extremes(symbol: Symbol, back: Expr) -> Iterator[forms.Extreme]:
     """The readings of a term as an extreme of `symbol` plus something, and of something else."""
     for mono, factor in back.terms:
         atom = mono[0] if len(mono) == 1 else None
@@ -172,24 +157,24 @@ def _extremes(symbol: Symbol, back: Expr) -> Iterator[Extreme]:
         for k, arg in enumerate(args):
             step = arg - expr_of(symbol)
             if symbol in arg.symbols and isinstance(step, Expr):
-                yield Extreme(extreme, step + others, extreme(*args[:k], *args[k + 1 :]) + others)
+                yield forms.Extreme(extreme, step + others, extreme(*args[:k], *args[k + 1 :]) + others)
 
 
-def _remainders(symbol: Symbol, back: Expr) -> Iterator[Remainder]:
+def _remainders(symbol: Symbol, back: Expr) -> Iterator[forms.Remainder]:
     """The readings of a term as a remainder of `symbol` plus something."""
     for item in back.atoms():
         if item.op == "floordiv":
             dividend, divisor = (arg for arg in item.args if isinstance(arg, Expr))
             step = sub(dividend, expr_of(symbol))
             if symbol in dividend.symbols and mod(dividend, divisor) is back:
-                yield Remainder(step, divisor)
+                yield forms.Remainder(step, divisor)
 
 
 _ZERO: Final[Dim] = ZERO_EXPR
 _EXTREMES: Final[dict[str, Callable[..., Dim]]] = {"max": maximum, "min": minimum}
 
 
-def _quotients(symbol: Symbol, back: Expr) -> Iterator[Divided]:
+def _quotients(symbol: Symbol, back: Expr) -> Iterator[forms.Divided]:
     """The readings as a quotient of `symbol` plus something: `s - s//2` is `(s + 1)//2` too."""
     s = expr_of(symbol)
     for item in back.atoms():
@@ -198,9 +183,9 @@ def _quotients(symbol: Symbol, back: Expr) -> Iterator[Divided]:
         if isinstance(by, Expr) and by.const is not None and by.const >= _HALF and isinstance(whole, Expr):
             step = sub(whole, s)
             if back is expr_of(item):
-                yield Divided(step, by.const)
+                yield forms.Divided(step, by.const)
             elif by.const == _HALF and step is ZERO_EXPR and back is sub(s, expr_of(item)):
-                yield Divided(ONE_EXPR, _HALF)
+                yield forms.Divided(ONE_EXPR, _HALF)
 
 
 _HALF: Final = 2
@@ -224,7 +209,7 @@ _LONGEST: Final = 80
 
 
 @dataclass(frozen=True)
-class Interleaved(Form):
+class Interleaved(forms.Form):
     """A few numbers of the first trips, then turns: each a polynomial in the round, by its differences."""
 
     before: tuple[Dim, ...]
@@ -260,7 +245,7 @@ class Interleaved(Form):
 
 def _polynomial(differences: Sequence[Dim], n: Dim) -> Dim:
     first, *others = differences
-    return Sum(tuple(others)).at(first, n) if others else first
+    return forms.Sum(tuple(others)).at(first, n) if others else first
 
 
 def _chosen(turn: Dim, numbers: Sequence[Dim]) -> Dim:

@@ -54,13 +54,8 @@ def _of_all_trips(body: BodySymbols, premise: Relation, trips: Dim) -> Iterator[
     stated outside; see `absint.solution.constraints`.
     """
     inside = [symbol for symbol in premise.symbols if body.has(symbol)]
-    if (
-        isinstance(trips, Expr)
-        and inside == [body.iteration]
-        and isinstance(premise, Comparison)
-        and premise.op == ">="
-        and _is_linear(premise.expr, body.iteration)
-    ):
+    is_line = isinstance(premise, Comparison) and premise.op == ">=" and _is_linear(premise.expr, body.iteration)
+    if isinstance(trips, Expr) and inside == [body.iteration] and is_line:
         for at in (ZERO_EXPR, trips - 1):
             yield premise.substitute({body.iteration: at})
     elif inside:

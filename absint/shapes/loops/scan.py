@@ -1,4 +1,4 @@
-"""The meaning of Scan: a loop over the slices of its inputs."""
+"""The meaning of Scan, a loop over slices of its inputs, and of SequenceMap, one over the elements of a sequence."""
 
 from __future__ import annotations
 
@@ -6,25 +6,29 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Final
 
+from absint.lattices.dtype import DType
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import FALSE, TRUE, UNKNOWN_RELATION, YES, conjunction, eq, ge
-from absint.lattices.shape import TOP_SHAPE, shape_of
+from absint.lattices.shape import BOTTOM_SHAPE, TOP_SHAPE, shape_of
 from absint.lattices.starred import place, without
-from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim, Expr
-from absint.lattices.value import BOTTOM, TOP, Tensor, Value
+from absint.lattices.terms.expr import UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr
+from absint.lattices.value import BOTTOM, TOP, Cut, SequenceOf, Tensor, Value
 from absint.program.lowering_control import origin
 from absint.program.nodes import Node
-from absint.program.steps import Operand, ScanExit, ScanHead, ScanParts, ScanSettings
+from absint.program.steps import MapExit, MapHead, Operand, ScanExit, ScanHead, ScanParts, ScanSettings
 from absint.shapes.branches import ALLOCATED, may_lie
 from absint.shapes.interpretation import Interpretation
 from absint.shapes.loops.body import CERTAIN, BodySymbols, slices_may_differ, stacked
 from absint.shapes.loops.conditions import premises
 from absint.shapes.loops.invariants import visited
 from absint.shapes.loops.monotone import growth, monotone
+from absint.shapes.loops.unrolling import MAX_TRIPS, Trial, named
 from absint.shapes.loops.zero_trip_ranks import is_inferred
 from absint.shapes.summaries import State
 from absint.transfer.semantics import EITHER, ONNX, RUNTIME
 from absint.transfer.stated import Statement
+
+_Parts = ScanParts[Value | None]
 
 
 def enter_scan(run: Interpretation, node: int, item: Node, states: Sequence[State]) -> State:
@@ -41,16 +45,9 @@ def enter_scan(run: Interpretation, node: int, item: Node, states: Sequence[Stat
     body = BodySymbols(head)
     invariants = visited(run.invariants, node, backs, growth(run, states, body))
     carried = [invariants.value(body, k, s, b) for k, (s, b) in enumerate(zip(starts, backs, strict=True))]
-    slices = enumerate(_slices(settings, values[count:]), count)
-    return (*carried, *(_named(body, k, value) for k, value in slices))
-
-
-def _slices(settings: ScanSettings, values: Sequence[Value | None]) -> Iterator[Value]:
-    for value, axis in zip(values, settings.input_axes, strict=True):
-        if settings.batched:
-            yield drop_axis(drop_axis(value, 0), 0)
-        else:
-            yield drop_axis(value, axis)
+    scanned = zip(values[count:], settings.input_axes, strict=True)
+    each = (drop_axis(drop_axis(v, 0), 0) if settings.batched else drop_axis(v, axis) for v, axis in scanned)
+    return (*carried, *(_named(body, k, value) for k, value in enumerate(each, count)))
 
 
 def _named(body: BodySymbols, k: int, value: Value) -> Value:
@@ -128,7 +125,7 @@ def leave_scan(run: Interpretation, node: int, item: Node, states: Sequence[Stat
 
 
 def _handed_through(
-    sources: Sequence[Operand], step: ScanExit, parts: ScanParts[Value | None], outputs: Sequence[Value]
+    sources: Sequence[Operand], step: ScanExit, parts: _Parts, outputs: Sequence[Value]
 ) -> Iterator[Value]:
     """The outputs without the sizes that onnxruntime takes from elsewhere.
 
@@ -149,9 +146,7 @@ def _handed_through(
             yield output
 
 
-def _possible_failures(
-    step: ScanExit, body: BodySymbols, parts: ScanParts[Value | None], lengths: Sequence[Dim]
-) -> list[str]:
+def _possible_failures(step: ScanExit, body: BodySymbols, parts: _Parts, lengths: Sequence[Dim]) -> list[str]:
     """The reasons why the node may fail at sizes that meet its requirements."""
     if step.settings.batched:
         return ["the form of opset 8 needs batches of one size, no longer than sequence_lens allow"]
@@ -164,12 +159,7 @@ def _possible_failures(
 
 
 def _runtime_failures(
-    run: Interpretation,
-    item: Node,
-    states: Sequence[State],
-    step: ScanExit,
-    parts: ScanParts[Value | None],
-    sources: Sequence[Operand],
+    run: Interpretation, item: Node, states: Sequence[State], step: ScanExit, parts: _Parts, sources: Sequence[Operand]
 ) -> Iterator[str]:
     """The reasons why onnxruntime may fail, most of them about what the body declares."""
     inside, results, known = states[step.head], (*parts.backs, *parts.slices), partial(run.operand, states=states)
@@ -192,7 +182,7 @@ def _runtime_failures(
         yield "onnxruntime copies a value of the body into an output only if its sizes are declared"
 
 
-def _moves_empty(facts: Facts, s: ScanSettings, parts: ScanParts[Value | None]) -> bool:
+def _moves_empty(facts: Facts, s: ScanSettings, parts: _Parts) -> bool:
     """Some scan axis may be moved to the front or from there, across or before an axis without elements."""
     for value, axis in zip(parts.scanned, s.input_axes, strict=True):
         shape = value.shape if isinstance(value, Tensor) else TOP_SHAPE
@@ -214,20 +204,18 @@ def _may_be_empty(facts: Facts, dims: Sequence[Dim]) -> bool:
     return any(facts.decide(ge(dim, 1)) is not YES for dim in dims)
 
 
-def _problem(s: ScanSettings, parts: ScanParts[Value | None], statements: Sequence[Statement]) -> str | None:
+def _problem(s: ScanSettings, parts: _Parts, statements: Sequence[Statement]) -> str | None:
     """The reason why the node can never run."""
     if any(statement.relation is FALSE for statement in statements):
         return _ONE_LENGTH
     if s.batched:
         return None
-    for value, axis in zip(parts.scanned, s.input_axes, strict=True):
+    places = [("input", *place, 0) for place in zip(parts.scanned, s.input_axes, strict=True)]
+    places += [("output", *place, 1) for place in zip(parts.slices, s.output_axes, strict=True)]
+    for what, value, axis, more in places:
         rank = value.shape.rank if isinstance(value, Tensor) else None
-        if rank is not None and not -rank <= axis < rank:
-            return f"scan input axis {axis} is out of range for rank {rank}"
-    for value, axis in zip(parts.slices, s.output_axes, strict=True):
-        rank = value.shape.rank if isinstance(value, Tensor) else None
-        if rank is not None and not -rank - 1 <= axis <= rank:
-            return f"scan output axis {axis} is out of range for rank {rank + 1}"
+        if rank is not None and not -rank - more <= axis < rank + more:
+            return f"scan {what} axis {axis} is out of range for rank {rank + more}"
     return None
 
 
@@ -274,3 +262,103 @@ def _batched(inputs: Sequence[Value | None], value: Value) -> Value:
         return Tensor(value.dtype)
     batch = next((axis_size(v, 0) for v in inputs if isinstance(v, Tensor) and v.shape.rank), UNKNOWN_SIZE)
     return Tensor(value.dtype, shape_of((batch, *value.shape.dims)))
+
+
+# SequenceMap: a body run on each element of a sequence, its results gathered again
+
+_LENGTHS = "no sequence must be shorter than the first"
+
+
+def enter_map(run: Interpretation, node: int, item: Node, states: Sequence[State]) -> State:
+    """A head: one element of each sequence, and tensors as they are."""
+    head = item.step
+    assert isinstance(head, MapHead)
+    values = [run.operand(o, states) for o in item.operands]
+    length = length_of(values)
+    if BOTTOM in values or length is ZERO_EXPR:
+        return (BOTTOM,) * head.width
+    run.guard(node, ge(length, 1) if isinstance(length, Expr) else TRUE)
+    return named(node, [v.element if isinstance(v, SequenceOf) else v or TOP for v in values])
+
+
+def length_of(values: Sequence[Value | None]) -> Dim:
+    """The length of the first operand, which is the number of runs of the body."""
+    first = values[0] if values else None
+    return first.length if isinstance(first, SequenceOf) else UNKNOWN_SIZE
+
+
+def leave_map(run: Interpretation, node: int, item: Node, states: Sequence[State]) -> State:
+    """An exit: a sequence for each result of the body."""
+    step = item.step
+    assert isinstance(step, MapExit)
+    loop = run.nodes[step.head].step
+    assert isinstance(loop, MapHead)
+    body = BodySymbols(loop)
+    values = [run.operand(o, states) for o in item.operands]
+    inputs, results = values[: step.count], values[step.count :]
+    length = length_of(inputs)
+    statements: list[Statement] = []
+    for other in inputs[1:]:
+        relation = ge(other.length, length) if isinstance(other, SequenceOf) else TRUE
+        if relation not in (TRUE, UNKNOWN_RELATION):
+            statements.append(Statement(relation, _LENGTHS, "required"))
+    run.trips[step.head] = length
+    statements += premises(run, body, length)
+    each = _each(run, item, body, states, inputs, statements)
+    outputs: list[Value] = []
+    for k, result in enumerate(results):
+        declared = step.declared[k]
+        empty = Tensor(declared.dtype if isinstance(declared, Tensor) else DType.UNDEFINED, BOTTOM_SHAPE)
+        if each is not None:
+            outputs.append(SequenceOf.of((trip[k] for trip in each), empty))
+        else:
+            element = empty if result is BOTTOM else body.leave(result or TOP)
+            outputs.append(SequenceOf(element, length, None, _cut(inputs[0], states[step.head][0], result)))
+    state = run.record(node, tuple(outputs), statements)
+    if any(s.relation is FALSE for s in statements):
+        run.applied[node] = run.applied[node]._replace(rejected=_LENGTHS)
+    return state
+
+
+def _cut(first: Value | None, element: Value, result: Value | None) -> Cut | None:
+    """The results are parts as the elements of the first sequence are: each has the size of its own along an axis."""
+    cut = first.cut if isinstance(first, SequenceOf) else None
+    if cut is None or not isinstance(element, Tensor) or not isinstance(result, Tensor):
+        return None
+    size = element.shape[cut.axis] if element.shape.rank is not None else UNKNOWN_SIZE
+    axes = [] if result.shape.rank is None else [axis for axis, dim in enumerate(result.shape) if dim is size]
+    if not isinstance(size, Expr) or not axes:
+        return None
+    return cut._replace(axis=cut.axis if cut.axis in axes else axes[0])
+
+
+def _each(
+    run: Interpretation,
+    item: Node,
+    symbols: BodySymbols,
+    states: Sequence[State],
+    inputs: Sequence[Value | None],
+    statements: list[Statement],
+) -> list[State] | None:
+    """The results for each element of a short sequence; None if it is not short, or its elements do not differ."""
+    sequences = [v for v in inputs if isinstance(v, SequenceOf)]
+    first = inputs[0] if inputs else None
+    count = len(first.each or ()) if isinstance(first, SequenceOf) else 0
+    if not 0 < count <= MAX_TRIPS or all(v.items is None for v in sequences):
+        return None
+    if any(len(v.each or ()) < count for v in sequences):
+        return None
+    trial = Trial(run, symbols, states)
+    trips = []
+    for trip in range(count):
+        if not trial.trip(trial.named(list(_elements(inputs, trip)))):
+            return None
+        trips.append(tuple(trial.value(o) for o in item.operands[len(inputs) :]))
+    statements += trial.premises
+    return None if any(BOTTOM in results for results in trips) else trips
+
+
+def _elements(inputs: Sequence[Value | None], trip: int) -> Iterator[Value]:
+    for value in inputs:
+        each = value.each if isinstance(value, SequenceOf) else None
+        yield each[trip] if each else value or TOP

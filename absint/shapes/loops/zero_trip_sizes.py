@@ -290,12 +290,8 @@ def _constant(dim: object) -> int | None:
 def _bare(value: Tensor, *, elements: bool = True) -> Tensor:
     """The tensor as inference sees it: constant sizes, and constants."""
     contents = value.contents if elements else None
-    if (
-        value.shape.concrete is not None
-        and contents is value.contents
-        and not (contents and contents.open)
-        and not value.ramps
-    ):
+    is_whole = contents is value.contents and not value.ramps
+    if is_whole and value.shape.concrete is not None and not (contents and contents.open):
         return value
     if contents is not None and any(map(element_symbols, contents.elements)):
         contents = None

@@ -176,13 +176,9 @@ class Reuse:
         return found[1]
 
     def _again(self, summary: RuleSummary) -> RuleSummary | None:
-        if (
-            summary.holes
-            or summary.notes
-            or summary.rejected is not None
-            or summary.refusal
-            or any(self._relation(failure.unless) is not TRUE for failure in summary.possible_failures)
-        ):
+        if summary.holes or summary.notes or summary.rejected is not None or summary.refusal:
+            return None
+        if any(self._relation(failure.unless) is not TRUE for failure in summary.possible_failures):
             return None
         outputs = tuple([value for value in map(self._value, summary.outputs) if value is not None])
         if len(outputs) < len(summary.outputs):

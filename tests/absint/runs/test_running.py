@@ -19,7 +19,7 @@ from onnx import TensorProto, helper
 
 import absint
 from absint.lattices.dtype import DType
-from absint.model.dtypes import numpy_dtype
+from absint.model.initialisers import numpy_dtype
 from absint.runs.comparison import compare
 from absint.runs.run import RunError, feeds_for, load_feeds, run, sizes_at
 

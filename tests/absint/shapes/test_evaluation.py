@@ -14,7 +14,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import absint
 from absint.lattices.value import Tensor
-from absint.shapes.evaluation import EXACT, FLAGS
+from absint.shapes.application import EXACT, FLAGS
 from absint.transfer.traits import RANDOM
 from tests.soundness.claims import against
 from tests.soundness.models import node_tests, stripped

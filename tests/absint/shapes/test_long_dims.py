@@ -16,7 +16,7 @@ from absint.jobs.copies.dialects import MergePolicy
 from absint.lattices.terms.expr import symbol
 from absint.lattices.text import parse
 from absint.lattices.text.notation import read_definitions
-from absint.model.definitions import write_definitions
+from absint.model.declared_types import write_definitions
 from absint.model.wire.fields import delimited
 from tests.models import floats, model, node
 

@@ -112,7 +112,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "top-k-in-one-order",
         "the order of TopK without sorted is that of the reference",
-        "absint.shapes.evaluation",
+        "absint.shapes.application",
         'if operation.op_type == "TopK" and operation.attributes.get("sorted", 1) == 0:',
         "if False:",
         "str(graph('(float[N] x) => (int64[2] y) { c = Constant<value_ints = [1, 2, 3]>() "

@@ -15,7 +15,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "reader-names-are-short-and-ascii",
         "names of any length are read as if they were short and ASCII",
-        "absint.model.wire.read_nodes",
+        "absint.model.wire.read_graphs",
         "if tail is None or not (content.isascii() or texts[:at].isascii()):",
         "if tail is None:",
         f"[n.input for _ in range(2) for n in {PARSED}({RELU}).graph.node]",
@@ -24,7 +24,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     mutant(
         "reader-first-kind-of-type",
         "of two kinds of a type the first is kept along with the last",
-        "absint.model.wire.read_types",
+        "absint.model.wire.read_attributes",
         "if field.number != last:\n                last, inner = field.number, []",
         "if field.number != last:\n                last = field.number",
         f"{PARSED}(b'\\x3a\\x0c\\x5a\\x0a\\x12\\x08\\x0a\\x02\\x08\\x01\\x22\\x00\\x0a\\x00').graph.input[0].type.tensor_type.elem_type",

@@ -9,7 +9,7 @@ import absint
 from absint.errors import UsageError
 from absint.jobs.auditing import Judgement, by_policy, by_result, declared, judge
 from absint.jobs.auditing.runs import bodies
-from absint.model.definitions import write_definitions
+from absint.model.declared_types import write_definitions
 from tests.absint.jobs.auditing.models import LIE, SUM, model
 
 BRANCHES = """(bool c, float[N] x) => (float[n] y) {y = If(c)

@@ -20,7 +20,7 @@ from absint.jobs.copies.annotate import ASSUMING_KEY
 from absint.jobs.copies.dialects import DIALECTS, dialect_of
 from absint.jobs.copies.respelling import DIALECT_KEY
 from absint.lattices.terms.expr import Dim
-from absint.model.definitions import KEY, NAMES_KEY
+from absint.model.declared_types import KEY, NAMES_KEY
 from tests.adversarial import MODELS
 from tests.models import parsed
 from tests.real_models import PATHS

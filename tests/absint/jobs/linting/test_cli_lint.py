@@ -97,7 +97,7 @@ def test_text_and_exit_codes(arguments: list[str], code: int, printed: str, caps
 def test_mistakes_are_one_line(
     arguments: list[str], message: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("absint.runs.distributed.TIMEOUT", "200ms")
+    monkeypatch.setattr("absint.runs.pool.TIMEOUT", "200ms")
     code, text = lint(capsys, *arguments)
     assert (code, text.count("\n")) == (2, 1)
     assert message in text

@@ -14,7 +14,7 @@ import absint
 from absint.errors import UsageError
 from absint.jobs.rewriting.rounds import PASSES
 from absint.jobs.simplifying.running import compared
-from absint.program.sorting import sort_graph
+from absint.model.protos import sort_graph
 from tests.absint.jobs.simplifying.simplified import HEAD, analyzed, constant, operators, simplified
 
 HEADS = """(float[B, S, 8] x) => (float[a, b, 2, 4] y)

@@ -13,8 +13,9 @@ from absint.errors import ModelError
 from absint.lattices.contents import MAX_ELEMENTS
 from absint.model.protos import holders
 from absint.model.wire import graphs, tensors
-from absint.model.wire.fields import Content, MalformedError
+from absint.model.wire.fields import MalformedError
 from absint.model.wire.read_graphs import read_model
+from absint.model.wire.scalars import Content
 
 KINDS: Final = ("tensor_type", "sparse_tensor_type", "sequence_type", "optional_type", "map_type")
 NUMBERS: Final = ("float_data", "double_data", "int32_data", "int64_data", "uint64_data")

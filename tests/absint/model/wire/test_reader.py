@@ -12,7 +12,7 @@ from onnx import TensorProto, helper
 
 import absint
 from absint.errors import AbsintError
-from absint.model.wire import read_attributes, read_tensors, read_types
+from absint.model.wire import read_attributes, read_tensors
 from tests.absint.model.wire.comparing import differences, parsed, read
 from tests.absint.model.wire.encodings import scrambled
 from tests.effort import examples
@@ -89,7 +89,7 @@ def test_every_field_is_read() -> None:
 
 
 def test_what_models_share_is_forgotten() -> None:
-    kept = (read_attributes.KEPT, read_types._KEPT, read_tensors._HEADS, read_tensors._RESTS)
+    kept = (read_attributes.KEPT, read_attributes._TYPES, read_tensors._HEADS, read_tensors._RESTS)
     content = kitchen_sink().SerializeToString()
     found = absint.analyze(content)
     assert all(map(len, kept))

@@ -151,7 +151,7 @@ def test_a_scheduler_is_asked_before_progress_is_shown(
     command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("absint.commands.command.SECONDS", 0.02)
-    monkeypatch.setattr("absint.runs.distributed.TIMEOUT", "300ms")
+    monkeypatch.setattr("absint.runs.pool.TIMEOUT", "300ms")
     assert run([*command.split(), "--scheduler", "tcp://127.0.0.1:9"]) == 2
     error = capsys.readouterr().err
     assert error.startswith("absint: error: --scheduler tcp://127.0.0.1:9: no Dask scheduler answers there")

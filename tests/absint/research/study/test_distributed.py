@@ -12,7 +12,7 @@ import pytest
 from absint.errors import UsageError
 from absint.research.study import study
 from absint.research.study.results import FILE, read_records
-from absint.runs.distributed import do_group
+from absint.runs.pool import do_group
 from tests.absint.research.study.fakes import calls, policies
 
 PERFORM = "tests.absint.research.study.fakes:perform"
@@ -84,7 +84,7 @@ def test_a_later_run_here_continues_from_the_cluster(cluster: distributed.LocalC
 
 
 def test_no_scheduler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("absint.runs.distributed.TIMEOUT", "200ms")
+    monkeypatch.setattr("absint.runs.pool.TIMEOUT", "200ms")
     (tmp_path / "a.onnx").write_text("fine")
     with pytest.raises(UsageError, match=r"--scheduler tcp://127\.0\.0\.1:9: no Dask scheduler answers there") as error:
         study(tmp_path, sources=SOURCES, scheduler="tcp://127.0.0.1:9", perform=PERFORM)
