@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from absint.errors import ModelError
-from absint.model.protos import Captures, NodeMessage, name_of
+from absint.model.protos import Captures, NodeMessage, name_of, put
 
 if TYPE_CHECKING:
     from onnx import GraphProto
@@ -59,8 +59,5 @@ def sort_graph(graph: GraphProto) -> bool:
         order = [places[id(item)] for item in sorted_nodes(nodes, captures.reads, "")]
     except ModelError:  # a cycle: no runtime takes it
         return False
-    copy = type(graph)()
-    copy.CopyFrom(graph)
-    del graph.node[:]
-    graph.node.extend(copy.node[at] for at in order)
+    put(graph.node, [graph.node[at] for at in order])
     return True

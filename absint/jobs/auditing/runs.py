@@ -21,7 +21,7 @@ from absint.jobs.auditing.run_process import MARK
 from absint.lattices.terms.expr import Expr, Symbol
 from absint.lattices.terms.normal import sole_atom
 from absint.lattices.value import Tensor
-from absint.model.protos import domain_of, graphs_in, overload_of
+from absint.model.protos import copied, domain_of, graphs_in, overload_of
 from absint.packages import is_installed
 from absint.program.steps import LOWERED
 from absint.questions.claims.claims import Observed
@@ -306,9 +306,7 @@ class Runs:
 
     def _by_paths(self) -> tuple[Handed, list[str]]:
         """The model with the graph of each body named by its path."""
-        model = self._result.model
-        copy = type(model)()
-        copy.CopyFrom(model)
+        copy = copied(self._result.model)
         calls = tuple(f"{body.path}/" for body in bodies(copy) if body.is_function)
         for body in bodies(copy):
             if body.is_function or body.path.startswith(calls):

@@ -18,6 +18,7 @@ from absint.jobs.auditing.judging import Claims as Claims, judge as judge
 from absint.jobs.auditing.runs import bodies
 from absint.jobs.copies.type_writer import Writer
 from absint.lattices.value import Tensor
+from absint.model.protos import copied
 from absint.questions.claims.claims import Stated
 from absint.questions.claims.reading import names_in, stated_dim
 from absint.runs.pool import Worker, ask_once, one_line
@@ -187,8 +188,7 @@ def _invented(model: ModelProto, shapes: Mapping[str, tuple[Stated, ...] | None]
 
 def undeclared(model: ModelProto) -> ModelProto:
     """A copy without the shapes that the author declares, those of the inputs apart."""
-    copy = type(model)()
-    copy.CopyFrom(model)
+    copy = copied(model)
     for body in bodies(copy):
         for info in (*_infos(body.graph, "output"), *(_infos(body.graph, "input") if body.path else ())):
             if info.type.HasField("tensor_type"):

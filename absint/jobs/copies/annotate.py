@@ -25,7 +25,7 @@ from absint.lattices.text.escapes import excerpt
 from absint.lattices.value import AnyTensor, Container, Tensor, Value
 from absint.model.declared_types import FIELDS, dim_text, read_dim
 from absint.model.definitions import write_definitions, write_entry
-from absint.model.protos import graphs, pairs
+from absint.model.protos import copied, graphs, pairs
 from absint.questions.claims.judging import FalseDeclaration, false_declarations
 from absint.shapes.summaries import value_in
 from absint.solution.analysed import Analysed
@@ -133,8 +133,7 @@ def annotate(
         false = false_declarations(analysed)
     foreign: set[str] = set()
     while True:
-        copy = ModelProto()
-        copy.CopyFrom(original)
+        copy = copied(original)
         if analysed.policy.label:
             write_entry(copy, POLICY_KEY, analysed.policy.label)
         bodies = list(_bodies(analysed, original, copy))

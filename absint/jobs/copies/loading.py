@@ -9,10 +9,8 @@ from typing import Final
 
 from onnx.onnx_pb import ModelProto, NodeProto, TensorProto
 
-from absint.model.inference import skeleton
-from absint.model.initialisers import size_in_bytes
+from absint.model import inference, initialisers, writing
 from absint.model.protos import ModelMessage, bodies, domain_of
-from absint.model.writing import tensors
 from absint.packages import is_installed
 from absint.runs.loading import FoundShapes, Key, Loaded, Sizes, load
 
@@ -133,7 +131,7 @@ def _owner(key: Key) -> Key:
 
 def _weightless(model: ModelProto) -> ModelProto:
     """The model with inputs in place of large tensors, which are never read. Raises ValueError if too many are left."""
-    made = skeleton(model)
+    made = inference.skeleton(model)
     graph = made.graph
     given = {info.name for info in graph.input}
     weights = {tensor.name: tensor for tensor in graph.initializer if _is_hollow(tensor)}
@@ -152,7 +150,7 @@ def _weightless(model: ModelProto) -> ModelProto:
     if weights:
         made = _with(made, kept, nodes)
     left = MOST_ZEROS
-    for tensor in tensors(made):
+    for tensor in writing.tensors(made):
         if _is_hollow(tensor):
             left -= _fill(tensor, left)
     return made
@@ -179,7 +177,7 @@ def _fill(tensor: TensorProto, most: int) -> int:
     """Zeros in place of the data; the number of bytes."""
     count = prod(tensor.dims)
     is_text = tensor.data_type == TensorProto.STRING
-    size = count if is_text else size_in_bytes(tensor.data_type, tensor.dims)
+    size = count if is_text else initialisers.size_in_bytes(tensor.data_type, tensor.dims)
     if not 0 <= size <= most:
         raise ValueError("its bodies and functions hold too many weights")
     tensor.ClearField("data_location")

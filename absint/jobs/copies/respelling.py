@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
+from functools import cache
 from itertools import chain, count
 from typing import Final
 
@@ -75,7 +76,7 @@ class _Respelling:
         self._alone = frozenset(filter(_is_symbol, map(dim_text, _dims_of_inputs(model.graph))))
         """The texts that are a name on some input: there others may be expressions over them."""
         self._numbers = count(1)
-        self._spelled: dict[tuple[str, bool], str] = {}
+        self._text = cache(self._respelled)
 
     def run(self) -> None:
         for dim in _dims_of_inputs(self._model.graph):
@@ -94,12 +95,6 @@ class _Respelling:
         write_entry(self._model, DIALECT_KEY, self._dialect.name)
         if self._replaced:
             write_entry(self._model, NAMES_KEY, json_text(dict(self._replaced)))
-
-    def _text(self, text: str, is_input: bool) -> str:
-        key = text, is_input
-        if key not in self._spelled:
-            self._spelled[key] = self._respelled(text, is_input)
-        return self._spelled[key]
 
     def _respelled(self, text: str, is_input: bool) -> str:
         if text in self._definitions:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from functools import cache
 from itertools import count
 from typing import Final
 
@@ -48,8 +49,10 @@ class Writer:
         self._texts: dict[Dim, str] = {}
         self.aliases: set[str] = set()
         """Names given to dims that no text can express."""
-        self._types: dict[Value, TypeProto | None] = {}
-        self._printed: dict[Expr, Dim | None] = {}
+        self.type_of = cache(self._type)
+        """The type of a value; None where not even the element type is known. Not to be changed."""
+        self.printed = cache(self._named)
+        """A dim over names of the model, or None if some symbol has none."""
         self._define(analysed, foreign)
 
     def _define(self, analysed: Analysed, foreign: set[str]) -> None:
@@ -107,13 +110,10 @@ class Writer:
             self._names[found] = self._unused()
         return symbol(self._names[found])
 
-    def printed(self, dim: Expr) -> Dim | None:
-        """The dim over names of the model, or None if some symbol has none."""
-        if dim not in self._printed:
-            mapping = {s: self._symbol(s) for s in dim.symbols}
-            named = {s: d for s, d in mapping.items() if d is not None}
-            self._printed[dim] = substitute(dim, named) if len(named) == len(mapping) else None
-        return self._printed[dim]
+    def _named(self, dim: Expr) -> Dim | None:
+        mapping = {s: self._symbol(s) for s in dim.symbols}
+        named = {s: d for s, d in mapping.items() if d is not None}
+        return substitute(dim, named) if len(named) == len(mapping) else None
 
     def stated(self, dim: Dim) -> Dim:
         """A declared dim, with what the names of long dims in it stand for."""
@@ -167,12 +167,6 @@ class Writer:
                     read = None
                 self._readable[each] = read is self._naming.lookup(each)
         return all(self._readable[each] for each in needed)
-
-    def type_of(self, value: Value) -> TypeProto | None:
-        """The type of a value; None where not even the element type is known. Not to be changed."""
-        if value not in self._types:
-            self._types[value] = self._type(value)
-        return self._types[value]
 
     def _type(self, value: Value) -> TypeProto | None:
         proto = TypeProto()

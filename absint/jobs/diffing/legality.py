@@ -11,8 +11,7 @@ from typing import Final, NamedTuple
 
 from absint.jobs.diffing.answers import Apart, Contracts, Evidence, Unmet
 from absint.jobs.diffing.correspondence import Correspondence, plain_relation
-from absint.jobs.diffing.numbering import Numbers
-from absint.jobs.diffing.witness import Both, Side
+from absint.jobs.diffing.witness import Both, Numbers, Side
 from absint.lattices.limits import DeadlineError, Limits, within
 from absint.lattices.logic.relation import FALSE, NO, TRUE, Relation, ge
 from absint.lattices.text.escapes import format_sizes

@@ -13,8 +13,7 @@ from absint.errors import UsageError
 from absint.jobs.diffing.answers import Apart, Lost, Port, Ports, PortStatus
 from absint.jobs.diffing.correspondence import Correspondence, Form, Pair, both, form_of, plain, type_text
 from absint.jobs.diffing.legality import Grounds
-from absint.jobs.diffing.numbering import Numbers, over_first
-from absint.jobs.diffing.witness import Both, Seen
+from absint.jobs.diffing.witness import Both, Numbers, Seen, over_first
 from absint.lattices.limits import DeadlineError
 from absint.lattices.logic.relation import Relation, eq
 from absint.lattices.terms.expr import MAX_DIM, Dim, Expr

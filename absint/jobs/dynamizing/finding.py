@@ -17,10 +17,7 @@ from absint.lattices.terms.expr import Expr
 from absint.lattices.value import Tensor, Value
 from absint.program.limits import CHECK
 from absint.program.steps import LoopHead
-from absint.shapes.interpretation import Budget
-from absint.shapes.refinement import solved
-from absint.shapes.rounds import Round
-from absint.shapes.summaries import State
+from absint.shapes import interpretation, refinement, rounds, summaries
 from absint.solution.analysed import Analysed
 from absint.solution.constraints import Recorder
 from absint.solver.constraints import Constraint
@@ -48,13 +45,13 @@ class Setting(NamedTuple):
     """The elements of a constant may be a function of the size of an axis."""
 
 
-@dataclass
+@dataclass(eq=False)
 class Found:
     """Decisions, and what is left where no constant explains a requirement."""
 
     setting: Setting
     run: Repairing
-    states: Sequence[State]
+    states: Sequence[summaries.State]
     decided: dict[tuple[int, int], Decided] = field(default_factory=dict)
     left: list[tuple[Constraint, Fixed | None]] = field(default_factory=list)
     """Requirements that still narrow the new sizes, each with the reason why nothing explains it."""
@@ -106,7 +103,7 @@ class Found:
 def find(
     setting: Setting,
     chosen: Mapping[object, Choice],
-    trials: Budget,
+    trials: interpretation.Budget,
     hopeless: Collection[tuple[int, Relation]] = (),
     first: Decisions | None = None,
 ) -> Found:
@@ -119,7 +116,7 @@ def find(
     is_stale = False
     for _ in range(MAX_ROUNDS):
         run = Repairing(analysed.program, inputs, resizing, decided, chosen, facts, fed)
-        states = solved(analysed.lowered, run, CHECK) or []
+        states = refinement.solved(analysed.lowered, run, CHECK) or []
         narrow = narrowing(analysed, run, states)
         search = Search(run, states, trials, may_vary)
         vain = {c.origin.node for c in narrow if (c.origin.node, c.formula) in hopeless}
@@ -180,13 +177,13 @@ def _looped(
 def _left_by(analysed: Analysed, run: Repairing, decided: Decisions, changes: Sequence[Change]) -> int:
     """The number of requirements that are left after further decisions."""
     changed = run.deciding(deciding(decided, changes))
-    states = solved(analysed.lowered, changed, CHECK)
+    states = refinement.solved(analysed.lowered, changed, CHECK)
     return len(narrowing(analysed, changed, states)) if states else 1 << 20
 
 
-def narrowing(analysed: Analysed, run: Repairing, states: list[State]) -> list[Constraint]:
+def narrowing(analysed: Analysed, run: Repairing, states: list[summaries.State]) -> list[Constraint]:
     """The requirements that hold at the old sizes and fail at larger ones."""
-    recorder = Recorder(analysed.lowered, Round(run, states)).run()
+    recorder = Recorder(analysed.lowered, rounds.Round(run, states)).run()
     return [c for c in recorder.constraints if c.role == "required" and run.resizing.narrows(c.formula)]
 
 

@@ -15,12 +15,12 @@ from onnx import ModelProto, ValueInfoProto
 from absint.errors import UsageError
 from absint.lattices.limits import Limits
 from absint.lattices.shape import Shape
-from absint.lattices.terms.expr import Dim, Expr, Symbol, symbol
-from absint.lattices.terms.normal import sole_atom
+from absint.lattices.terms.expr import Dim, Expr, Symbol, sole_atom, symbol
 from absint.lattices.text.dim_params import is_placeholder, read_dim_param
 from absint.lattices.text.escapes import plain
 from absint.lattices.text.tokens import reads_as_name
 from absint.lattices.value import Tensor, Value
+from absint.model.protos import remove
 from absint.program.steps import Operand
 from absint.questions.rows.answer import is_called_batch, place_of
 from absint.questions.rows.evidence import InputAxis
@@ -55,10 +55,8 @@ def prepared(
 ) -> Prepared:
     """Settle both in an outline of the model, which `again` analyses."""
     shapes = [name for name, node in overridable(analysed).items() if _is_shape(analysed, (node, 0))]
-    kept = [info for info in model.graph.input if info.name not in shapes]
     if shapes:
-        del model.graph.input[:]
-        model.graph.input.extend(kept)
+        remove(model.graph.input, lambda info: info.name in shapes)
         analysed = again()
     named = _named(analysed, axes)
     sizes = _only_sizes(analysed, named, limits) if named else {}

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -32,19 +33,14 @@ class Resizing:
         """`rows` are the symbols that count rows, none of which depends on another."""
         self.sizes = dict(sizes)
         self.rows = frozenset(rows)
-        self._old: dict[Expr, Dim] = {}
-        self._narrows: dict[Relation, bool] = {}
-        self._substitution = Substitution({_symbol(name): const(size) for name, size in sizes.items()})
+        self._old = cache(Substitution({_symbol(name): const(size) for name, size in sizes.items()}))
+        self.narrows = cache(self._narrows)
+        """It holds at the old sizes and fails at larger ones. A lower bound is nothing that a constant bakes in."""
         self._samples = list(_samples(self.sizes))
 
     def old(self, dim: Dim) -> Dim:
         """The dim at the old sizes."""
-        if not isinstance(dim, Expr) or dim.const is not None:
-            return dim
-        found = self._old.get(dim)
-        if found is None:
-            found = self._old[dim] = self._substitution(dim)
-        return found
+        return dim if not isinstance(dim, Expr) or dim.const is not None else self._old(dim)
 
     def back(self, dim: Expr, to: Expr) -> Dim:
         """The dim with the old sizes of the symbols that another one lacks."""
@@ -55,14 +51,9 @@ class Resizing:
         """A new symbol occurs in it."""
         return isinstance(dim, Expr) and not self.sizes.keys().isdisjoint(dim.free_symbols)
 
-    def narrows(self, relation: Relation) -> bool:
-        """It holds at the old sizes and fails at larger ones. A lower bound is nothing that a constant bakes in."""
-        if relation is TRUE or relation is FALSE or self.sizes.keys().isdisjoint(relation.free_symbols):
-            return False
-        found = self._narrows.get(relation)
-        if found is None:
-            found = self._narrows[relation] = self._fails(relation, self._samples)
-        return found
+    def _narrows(self, relation: Relation) -> bool:
+        is_free = relation is TRUE or relation is FALSE or self.sizes.keys().isdisjoint(relation.free_symbols)
+        return not is_free and self._fails(relation, self._samples)
 
     def bakes(self, relation: Relation) -> bool:
         """It narrows, and fails at multiples of the old sizes too: it is more than a divisor that the model needs."""

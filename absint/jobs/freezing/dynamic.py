@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import combinations
 from typing import Final, NamedTuple
 
@@ -135,13 +136,8 @@ class _Causes:
         self._analysed = analysed
         self._recorder = Recorder(analysed.lowered, analysed.last)
         self._elements = {element.symbol: element.name for element in analysed.declared_inputs.elements.values()}
-        self._of: dict[Value, tuple[Cause, ...] | None] = {}
-
-    def of(self, value: Value) -> tuple[Cause, ...] | None:
+        self.of = cache(self._read)
         """The causes of all sizes in a value that are no numbers; None if there are no such sizes."""
-        if value not in self._of:
-            self._of[value] = tuple(dict.fromkeys(self._read(value))) if self._is_open(value) else None
-        return self._of[value]
 
     @staticmethod
     def _is_open(value: Value) -> bool:
@@ -150,11 +146,9 @@ class _Causes:
                 return True
         return False
 
-    def _read(self, value: Value) -> Iterator[Cause]:
-        for dim in dims_of(value):
-            if isinstance(dim, Expr):
-                for symbol in sorted(dim.symbols, key=lambda s: s.key):
-                    yield self._cause(symbol)
+    def _read(self, value: Value) -> tuple[Cause, ...] | None:
+        symbols = (symbol for dim in dims_of(value) for symbol in sorted(dim.symbols, key=lambda s: s.key))
+        return tuple(dict.fromkeys(map(self._cause, symbols))) if self._is_open(value) else None
 
     def _cause(self, symbol: Symbol) -> Cause:
         if symbol in self._elements:

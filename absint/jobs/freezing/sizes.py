@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from absint.errors import UsageError
-from absint.jobs.copies.idle import idle_loops
+from absint.jobs.copies.gate import idle_loops
 from absint.lattices.dtype import DType
 from absint.lattices.limits import Limits
 from absint.lattices.logic.facts import Facts

@@ -14,21 +14,14 @@ from onnx import ModelProto, NodeProto
 from onnx.inliner import inline_local_functions
 
 from absint.errors import UsageError
-from absint.jobs.copies.annotate import ASSUMING_KEY
-from absint.jobs.copies.gate import Gate
-from absint.jobs.copies.idle import sized_by
-from absint.jobs.copies.saving import rewriting
+from absint.jobs.copies import annotate, gate, saving
 from absint.jobs.diffing.comparison import proof
-from absint.jobs.rewriting.exact import Exact
-from absint.jobs.rewriting.folding import copied, reads
-from absint.jobs.rewriting.knowledge import Known
-from absint.jobs.rewriting.noops import numbers_of
-from absint.jobs.rewriting.rounds import PASSES, Passed, Rounds, in_order
+from absint.jobs.rewriting import exact, folding, noops, rounds
 from absint.lattices.limits import LONG, DeadlineError
 from absint.lattices.text.sheets import plural
 from absint.model.definitions import write_entry
 from absint.model.load import outlined_copy, with_outline
-from absint.model.protos import bodies, domain_of, graphs
+from absint.model.protos import bodies, copied, domain_of, graphs
 from absint.program.graph import Scope
 from absint.result import Result
 from absint.solution.analysed import Analysed
@@ -95,16 +88,16 @@ def simplify(
     seconds: float = LONG,
 ) -> Simplified:
     """See `Result.simplify`."""
-    chosen = tuple(PASSES) if passes is None else tuple(dict.fromkeys(passes))
+    chosen = tuple(rounds.PASSES) if passes is None else tuple(dict.fromkeys(passes))
     for name in chosen:
-        if name not in PASSES:
-            raise UsageError(f"unknown pass {name!r}: it is one of {', '.join(PASSES)}")
+        if name not in rounds.PASSES:
+            raise UsageError(f"unknown pass {name!r}: it is one of {', '.join(rounds.PASSES)}")
     analysed.require_sound("simplify")
     if analysed.limits_reached:
         raise UsageError("a limit cut the analysis short, so it is not known what is equal: allow more")
-    with rewriting(analysed, target) as source:
+    with saving.rewriting(analysed, target) as source:
         end = monotonic() + seconds
-        given, original = in_order(analysed, source.model)
+        given, original = rounds.in_order(analysed, source.model)
         if inline:
             given, original = _inlined(given, original, end)
         found, undone = _Job(given, original, chosen, load=load, is_legal=assume_legal, end=end).proved()
@@ -154,7 +147,7 @@ class _Copy:
     """A copy that may be equal."""
 
     model: ModelProto
-    passed: Passed = field(default_factory=Passed)
+    passed: folding.Passed = field(default_factory=folding.Passed)
     unchecked: str = ""
     """Why it is not known whether it loads."""
 
@@ -168,11 +161,11 @@ class _Job:
         self._analysed, self._original, self._passes, self._end = copy(analysed), original, passes, end
         self._analysed.loaded = with_outline(analysed.loaded, original)
         self._is_legal = is_legal
-        self._gate = Gate(self._analysed, original, load=load)
+        self._gate = gate.Gate(self._analysed, original, load=load)
 
     @cached_property
-    def _known(self) -> Known:
-        return Known(self._analysed)
+    def _known(self) -> exact.Known:
+        return exact.Known(self._analysed)
 
     def proved(self) -> tuple[_Copy, list[str]]:
         """The copy with as many changes as are proved, and the nodes whose change is not proved, with the open
@@ -208,12 +201,11 @@ class _Job:
 
     def _after(self, kept: Collection[str]) -> _Copy:
         """A copy of the model after the passes, repeated until nothing changes, but for nodes with these outputs."""
-        model = ModelProto()
-        model.CopyFrom(self._original)
-        keeps_sizes = bool(sized_by(self._analysed)) and not self._gate.tells_shapes
+        model = copied(self._original)
+        keeps_sizes = bool(gate.sized_by(self._analysed)) and not self._gate.tells_shapes
         end = monotonic() + (self._end - monotonic()) * 2 / 3
-        rounds = Rounds(self._passes, self._again, Known, keeps_sizes, end, self._is_legal)
-        return _Copy(model, rounds.run(model, self._analysed, self._known, kept))
+        every = rounds.Rounds(self._passes, self._again, exact.Known, keeps_sizes, end, self._is_legal)
+        return _Copy(model, every.run(model, self._analysed, self._known, kept))
 
     def _again(self, model: ModelProto) -> Result:
         found = self._analysed.again(outlined_copy(model, self._analysed.loaded), {})
@@ -226,7 +218,7 @@ class _Job:
         if model == self._original:
             return made, ""
         if self._analysed.assumptions:
-            write_entry(model, ASSUMING_KEY, " and ".join(map(str, self._analysed.assumptions)))
+            write_entry(model, annotate.ASSUMING_KEY, " and ".join(map(str, self._analysed.assumptions)))
         checked = self._gate.rewritten(model, self._original, self._gate)
         made = replace(made, unchecked=checked.unchecked)
         if checked.complaint:
@@ -284,7 +276,7 @@ _SMALL: Final = frozenset(_WORDS.split())
 """Operators that shapes are computed with. Those that make a tensor of a given shape (Expand, Range) use sizes."""
 
 
-def shape_nodes(model: ModelProto, known: Exact | None = None, scope: Scope | None = None) -> Sequence[str]:
+def shape_nodes(model: ModelProto, known: exact.Exact | None = None, scope: Scope | None = None) -> Sequence[str]:
     """The shape nodes of the main graph, each with what it is there for: the node that reads it and, if what is known
     of the model is given, the numbers that the node computes, or why it stays without them.
     """
@@ -300,13 +292,13 @@ def shape_nodes(model: ModelProto, known: Exact | None = None, scope: Scope | No
             computed = [name for name in node.input if name not in constants]
             if computed and all(name in sizes for name in computed):
                 sizes.update(dict.fromkeys(node.output, (place, node)))
-    readers = {name: node for node in graph.node for name in reads(node)}
+    readers = {name: node for node in graph.node for name in folding.reads(node)}
     found = {}
     for name, (place, node) in sizes.items():
         reader = readers.get(name)
         why = "an output" if reader is None else f"read by {named(reader)}"
         if known is not None and scope is not None:
-            numbers = numbers_of(known.tensor(scope.find(name)))
+            numbers = noops.numbers_of(known.tensor(scope.find(name)))
             given = "may fail" if not known.is_sure(node, place, scope, "") else "elements are not known"
             if numbers is not None and given != "may fail":
                 given = f"gives {', '.join(map(str, numbers))}"
