@@ -46,8 +46,6 @@ def fill_inventions(analysed: Analysed, info: ValueInfoProto, value: Value, writ
     for proto, dim in _dims(info, value):
         is_decided = isinstance(dim, Expr) and all(s.origin_node is None for s in dim.symbols)
         if is_decided and _is_invention(analysed, proto, writer):
-            proto.ClearField("dim_param")
-            proto.ClearField("dim_value")
             writer.write(proto, dim)
 
 

@@ -200,13 +200,16 @@ class Writer:
                 self.write(proto.shape.dim.add(), dim)
         return True
 
-    def write(self, proto: object, dim: Dim) -> None:
-        """Write a dim into a Dimension that is empty or holds another one."""
+    def write(self, proto: TensorShapeProto.Dimension, dim: Dim) -> None:
+        """Write a dim into a Dimension that is empty or holds another one, of which nothing stays."""
         text = self.text(dim)
         if isinstance(text, int):
-            proto.dim_value = text  # type: ignore[attr-defined]
+            proto.dim_value = text
         elif text:
-            proto.dim_param = text  # type: ignore[attr-defined]
+            proto.dim_param = text
+        else:
+            proto.ClearField("dim_param")
+            proto.ClearField("dim_value")
 
 
 def _with_elements(dim: Expr, elements: Mapping[Expr, Expr]) -> str:
@@ -287,8 +290,6 @@ class Merger:
             return
         for proto, dim in zip(dims, value.shape.dims, strict=True):
             if self._replaces(proto, dim):
-                proto.ClearField("dim_value")
-                proto.ClearField("dim_param")
                 self._writer.write(proto, dim)
 
     def _replaces(self, proto: TensorShapeProto.Dimension, dim: Dim) -> bool:

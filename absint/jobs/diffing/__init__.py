@@ -8,9 +8,3 @@ witness         runs of both models on the same inputs; the computed values that
 figures         costs, peak memory, coverage; opsets, operators, diagnostics; computed values of one name
 report          a comparison as text, as tables for a notebook and as a page
 """
-
-from __future__ import annotations
-
-from absint.jobs.diffing.comparison import Diff, diff
-
-__all__ = ["Diff", "diff"]

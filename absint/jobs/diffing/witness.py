@@ -12,7 +12,7 @@ from absint.jobs.rewriting.numbered import Numbered
 from absint.lattices.limits import remaining
 from absint.lattices.terms.expr import Dim, Expr, Symbol, sole_atom
 from absint.lattices.terms.normal import substitute
-from absint.lattices.value import TOP, Tensor, Value
+from absint.lattices.value import TOP, Value, elements_of
 from absint.questions.proofs.evidence import LEAST_SECONDS, SECONDS
 from absint.questions.sizes.checking import Judge
 from absint.questions.sizes.start import Sizes
@@ -110,9 +110,7 @@ def over_first(dim: Dim, first: Analysed, shared: Callable[[], Mapping[Symbol, D
 def _dims(value: Value) -> Iterator[object]:
     """The sizes of a value, and after them its elements if it is small."""
     yield from (dim for _, dim in form_of(value).sizes)
-    shape = value.shape.concrete if isinstance(value, Tensor) else None
-    block = value.contents.block(shape) if isinstance(value, Tensor) and value.contents is not None else None
-    yield from block.elements if block is not None else ()
+    yield from elements_of(value) or ()
 
 
 Side = Literal["A", "B"]

@@ -314,13 +314,7 @@ def _axes(operator: str, inputs: Inputs, axis: object, rank: int) -> list[int] |
     """The axis that each number is about."""
     if operator == "Gather":
         return [axis if isinstance(axis, int) else 0]
-    given = inputs[3] if operator == "Slice" and len(inputs) > 3 else None
-    if given is None:
-        return list(range(rank))
-    numbers = repairing.numbers_of(given) if isinstance(given, Tensor) else None
-    if numbers is None or any(number.const is None for number in numbers):
-        return None
-    return [int(number) for number in numbers]
+    return repairing.integers_of(inputs if operator == "Slice" else (), 3, list(range(rank)))
 
 
 def _meaning(operator: str, number: int, dim: Expr, was: Dim) -> tuple[str, str] | None:

@@ -17,7 +17,7 @@ from absint.lattices.limits import LONG, Limits
 from absint.lattices.logic.relation import eq
 from absint.lattices.terms.expr import Expr, symbol
 from absint.lattices.text.escapes import excerpt, plain
-from absint.lattices.value import Tensor
+from absint.lattices.value import Tensor, elements_of
 from absint.model.load import MAX_IN_MEMORY, Loaded, outlined_copy
 from absint.model.protos import copied
 from absint.model.wire import fields, read_graphs, splicing
@@ -378,11 +378,6 @@ def _other_elements(before: Analysed, after: Analysed, rewriter: rewriting.Rewri
         elif (node, operand) in rewriter.spelt:
             continue
         else:
-            was, now = _elements(old), _elements(new)
+            was, now = elements_of(old), elements_of(new)
             if new.shape is not old.shape or (was is not None and now is not None and was != now):
                 yield name
-
-
-def _elements(value: Tensor) -> Sequence[object] | None:
-    block = None if value.contents is None else value.contents.block(value.shape.concrete)
-    return None if block is None else block.elements

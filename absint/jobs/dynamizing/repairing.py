@@ -23,7 +23,7 @@ from absint.lattices.records import changed as with_fields
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import MINUS_ONE, ONE_EXPR, ZERO_EXPR, Dim, Expr, product
 from absint.lattices.terms.polynomials import exact_quotient
-from absint.lattices.value import Tensor, Value
+from absint.lattices.value import Tensor, Value, elements_of
 from absint.program.graph import Program
 from absint.program.nodes import Operation
 from absint.program.steps import LoopExit, Operand
@@ -358,16 +358,21 @@ _ALLOWZERO: Final = 14
 """The version of Reshape that can keep a 0 in its target."""
 
 
-def numbers_of(value: Tensor) -> list[Expr] | None:
+def numbers_of(value: Value | None) -> list[Expr] | None:
     """The numbers of a small integer tensor, if all are known."""
-    contents, sizes = value.contents, value.shape.concrete
-    if contents is None or sizes is None or not value.dtype.is_integer:
-        return None
-    block = contents.block(sizes)
-    if block is None or len(block.elements) > MAX_TARGET:
-        return None
-    found = [element for element in block.elements if isinstance(element, Expr)]
-    return found if len(found) == len(block.elements) else None
+    elements = elements_of(value) if isinstance(value, Tensor) and value.dtype.is_integer else None
+    found = [element for element in elements or () if isinstance(element, Expr)]
+    return found if elements is not None and len(found) == len(elements) <= MAX_TARGET else None
+
+
+def integers_of(inputs: summaries.Inputs, operand: int, default: list[int]) -> list[int] | None:
+    """The numbers of an operand, if all are numbers indeed; the default if it is absent."""
+    value = inputs[operand] if operand < len(inputs) else None
+    numbers = numbers_of(value)
+    if value is None or numbers is None:
+        return default if value is None else None
+    found = [number.const for number in numbers if number.const is not None]
+    return found if len(found) == len(numbers) else None
 
 
 def changed(value: Value | None, elements: Mapping[int, Expr], dims: Mapping[int, Expr]) -> Value | None:

@@ -8,12 +8,10 @@ from functools import cache
 from typing import Final
 
 import numpy as np
-from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto
-from onnx.helper import tensor_dtype_to_np_dtype
-from onnx.numpy_helper import to_array
+from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 from absint.jobs.dynamizing.finding import Found
-from absint.jobs.dynamizing.repairing import numbers_of
+from absint.jobs.dynamizing.repairing import integers_of, numbers_of
 from absint.jobs.dynamizing.resizing import Array, Band, Recipe, TableError, Tables, are_places, evaluated
 from absint.jobs.rewriting import emitting, folding
 from absint.lattices.terms.expr import ONE_EXPR, Expr, Symbol, const
@@ -149,7 +147,7 @@ class Constants:
         found = TensorProto()
         found.ParseFromString(whole(self._opened.data, self._outline.pieces(tensor)))
         try:
-            return to_array(found, base_dir=str(self._analysed.folder or ""))
+            return numpy_helper.to_array(found, base_dir=str(self._analysed.folder or ""))
         except Exception as error:  # of onnx, for data that are missing or damaged
             raise TableError(f"its elements cannot be read ({type(error).__name__})") from None
 
@@ -249,11 +247,10 @@ class Rewriter:
             name, how = self._emitter.made(made), str(made)
         else:
             numbers = self._spelt(node, operand, numbers_of(value) or [])
-            was = self._analysed.value_of(item.operands[operand])
-            old = numbers_of(was) if isinstance(was, Tensor) else None
+            old = numbers_of(self._analysed.value_of(item.operands[operand]))
             if [self._resizing.old(number) for number in numbers] != old:
                 self.spelt.add(place)
-            dtype = np.dtype(tensor_dtype_to_np_dtype(int(value.dtype)))
+            dtype = np.dtype(helper.tensor_dtype_to_np_dtype(int(value.dtype)))
             name = self._emitter.numbers(numbers, value.shape.concrete or (), dtype)
             how = _written(numbers)
         proto.input[operand] = name
@@ -271,27 +268,17 @@ class Rewriter:
         data = inputs[0]
         if not isinstance(data, Tensor) or data.shape.is_top:
             return numbers
-        axes = self._given(inputs, 3, list(range(len(numbers))))
-        steps = self._given(inputs, 4, [1] * len(numbers))
+        axes = integers_of(inputs, 3, list(range(len(numbers))))
+        steps = integers_of(inputs, 4, [1] * len(numbers))
         if axes is None or steps is None:
             return numbers
         ends = inputs[operand]
         assert isinstance(ends, Tensor)
-        largest = int(np.iinfo(tensor_dtype_to_np_dtype(int(ends.dtype))).max)
+        largest = int(np.iinfo(helper.tensor_dtype_to_np_dtype(int(ends.dtype))).max)
         return [
             const(largest) if number.const is None and step > 0 and data.shape[axis] is number else number
             for number, axis, step in zip(numbers, axes, steps, strict=True)
         ]
-
-    @staticmethod
-    def _given(inputs: Sequence[object], operand: int, default: list[int]) -> list[int] | None:
-        value = inputs[operand] if operand < len(inputs) else None
-        if value is None:
-            return default
-        numbers = numbers_of(value) if isinstance(value, Tensor) else None
-        if numbers is None or any(number.const is None for number in numbers):
-            return None
-        return [int(number) for number in numbers]
 
     # Declarations
 

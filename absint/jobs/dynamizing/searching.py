@@ -20,20 +20,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Final
 
+from absint.jobs.dynamizing import resizing
 from absint.jobs.dynamizing.alignment import ManyReadingsError, readings
 from absint.jobs.dynamizing.repairing import Repairing, changed, numbers_of
-from absint.jobs.dynamizing.resizing import (
-    BY_BRANCH,
-    CONTROL_FLOW,
-    FROM_CONTROL_FLOW,
-    GIVEN_UP,
-    ITERATES,
-    SEVERAL,
-    TOO_FAR,
-    BakedError,
-    Change,
-    Fixed,
-)  # fmt: skip
+from absint.jobs.dynamizing.resizing import BakedError, Change, Fixed
 from absint.lattices.logic.relation import eq
 from absint.lattices.terms.expr import Dim, Expr, symbol
 from absint.lattices.value import Tensor
@@ -76,7 +66,7 @@ class Search:
         self._left -= 1
         self._budget.left -= 1
         if self._left < 0 or self._budget.left < 0:
-            raise BakedError(-1, GIVEN_UP)
+            raise BakedError(-1, resizing.GIVEN_UP)
         return tried(self.run, gate, operation, inputs)
 
     # A requirement
@@ -87,7 +77,7 @@ class Search:
         Raises BakedError if there are none.
         """
         if self.run.nodes[node].operation is None:
-            raise BakedError(node, CONTROL_FLOW)
+            raise BakedError(node, resizing.CONTROL_FLOW)
         self._left = MAX_TRIALS
         banned: set[tuple[int, int, bool, Expr]] = set()
         first: BakedError | None = None
@@ -102,7 +92,7 @@ class Search:
                     if not any(_is_other(one, two) for one in more for two in changes):  # else in the next round
                         changes += more
             except BakedError as error:
-                if error.fixed.reason == SEVERAL:  # what explains it next would be a guess too
+                if error.fixed.reason == resizing.SEVERAL:  # what explains it next would be a guess too
                     raise
                 first = first or error
                 banned |= {(c.operand, c.place, c.is_size, c.value) for c in found}
@@ -134,7 +124,7 @@ class Search:
                 break
             left, _, change, inputs = best
             if not change.is_size and any(self._competes(gate, operation, inputs, other, left) for other in alike):
-                raise BakedError(node, SEVERAL)
+                raise BakedError(node, resizing.SEVERAL)
             made.append(change)
         return made or None
 
@@ -210,9 +200,9 @@ class Search:
         operand = self.run.nodes[change.node].operands[change.operand]
         if self.run.is_constant(operand):
             if isinstance(self.run.nodes[change.node].step, IfJoin):
-                raise BakedError(change.node, BY_BRANCH)
+                raise BakedError(change.node, resizing.BY_BRANCH)
             if not self._is_of(change, operand):
-                raise BakedError(change.node, ITERATES)
+                raise BakedError(change.node, resizing.ITERATES)
             if not self._may_vary(operand, change.place):
                 raise BakedError(operand[0], "it is a table of values of its own")
             return [change]
@@ -238,7 +228,7 @@ class Search:
         if item.operation is None:
             raise BakedError(node, "it is not known where the size comes from")
         if depth > _DEEPEST:
-            raise BakedError(node, TOO_FAR)
+            raise BakedError(node, resizing.TOO_FAR)
         known = self._failed.get((operand, axis, size))
         if known is not None:
             raise BakedError(*known)
@@ -251,7 +241,7 @@ class Search:
                 for change in changes:
                     found += self._resolved(change, depth)
             except BakedError as error:
-                if error.fixed.reason == SEVERAL:
+                if error.fixed.reason == resizing.SEVERAL:
                     raise
                 first = first or error
                 continue
@@ -272,11 +262,10 @@ class Search:
         if isinstance(step, LoopExit):
             if index < step.count:
                 return [Change(step.head, index + _CARRIED, axis, size, is_size=True)]
-            trips = self.run.value(step.head, 0, self._states)
-            numbers = numbers_of(trips) if isinstance(trips, Tensor) else None
+            numbers = numbers_of(self.run.value(step.head, 0, self._states))
             if axis == 0 and numbers and numbers[0] is self._resizing.old(size):
                 return [Change(step.head, 0, 0, size, is_size=False)]
-        raise BakedError(node, FROM_CONTROL_FLOW)
+        raise BakedError(node, resizing.FROM_CONTROL_FLOW)
 
     def _giving(
         self, node: int, operation: Operation, inputs: Inputs, index: int, axis: int, size: Expr
@@ -319,7 +308,7 @@ class Search:
             return
         first, second = next(found, None), next(found, None)
         if second is not None:
-            raise BakedError(node, SEVERAL)
+            raise BakedError(node, resizing.SEVERAL)
         if first is not None:
             yield first
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from onnx import ModelProto, NodeProto, TensorProto, TypeProto
-from onnx.numpy_helper import from_array
+from onnx import ModelProto, NodeProto, TensorProto, TypeProto, numpy_helper
 
 from absint.errors import UsageError
 from absint.jobs.copies import annotate, dialects, gate, saving
@@ -17,7 +16,6 @@ from absint.jobs.freezing.sizes import FixedSizes, again, fix, redeclared
 from absint.jobs.rewriting.exact import Exact, size_at
 from absint.jobs.rewriting.folding import INITIALISERS_ALONE, Passed, constant_node
 from absint.jobs.rewriting.rounds import PASSES, Rounds, in_order
-from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import Expr
 from absint.lattices.text import format_dim_param, read_dim_param
 from absint.lattices.text.escapes import format_sizes
@@ -54,7 +52,7 @@ def _constant(analysed: Analysed, name: str, given: Sequence[int], sizes: Mappin
     kind = TYPES.get(value.dtype)
     if kind is None:
         raise UsageError(f"{name!r} is of type {value.dtype}, of which no constant can be made: leave its elements out")
-    return from_array(np.array(given, dtype=kind).reshape(value.shape.concrete or ()), name)
+    return numpy_helper.from_array(np.array(given, dtype=kind).reshape(value.shape.concrete or ()), name)
 
 
 def fill(model: ModelProto, tensors: Sequence[TensorProto]) -> None:
@@ -154,10 +152,10 @@ def freeze(
         fixed = fix(analysed, sizes)
         tensors = [] if keep_inputs else constants(analysed, fixed.given)
         base = _declared(model, fixed)
-        fixed = redeclared(fixed, base, analysed.assumptions)
+        fixed = redeclared(fixed, base)
         before = len(_nodes(source.model))
         original = gate.Gate(analysed, model, load=load)
-        typed, passed, left_out = _rewritten(original, base, fixed, analysed.assumptions, tensors, load=load)
+        typed, passed, left_out = _rewritten(original, base, fixed, tensors, load=load)
         made, size = source.made(typed, copy_weights=copy_weights), len(source.opened.data)
     given = {tensor.name for graph in graphs(base.graph) for tensor in graph.initializer}
     functions = {(function.domain, function.name) for function in typed.functions}
@@ -199,13 +197,7 @@ def _declared(original: ModelProto, fixed: FixedSizes) -> ModelProto:
 
 
 def _rewritten(
-    original: gate.Gate,
-    base: ModelProto,
-    fixed: FixedSizes,
-    assumptions: Sequence[Relation],
-    tensors: Sequence[TensorProto],
-    *,
-    load: bool,
+    original: gate.Gate, base: ModelProto, fixed: FixedSizes, tensors: Sequence[TensorProto], *, load: bool
 ) -> tuple[ModelProto, Passed, tuple[gate.LeftOut, ...]]:
     """A copy of `base` with all types that follow from the sizes, simplified as far as it loads then, with these
     tensors in place of inputs.
@@ -214,7 +206,7 @@ def _rewritten(
     sizes alone keep it from loading.
     """
     bound = fixed.bound
-    found, bodies = annotate.annotate(bound, base, dialects.Style(outputs=True), assumptions)
+    found, bodies = annotate.annotate(bound, base, dialects.Style(outputs=True), fixed.assumptions)
     _restore(base, found)
     typed = gate.Gate(bound, base, load=load)
     first = typed.checked(found, bodies)
@@ -225,7 +217,7 @@ def _rewritten(
     complaint = ""
     for passes, keeps_sizes in tries:
         model = copied(found)
-        passed = _passed(model, fixed, assumptions, tensors, passes, keeps_sizes)
+        passed = _passed(model, fixed, tensors, passes, keeps_sizes)
         then = original.rewritten(model, base, typed)
         if not then.complaint:
             return model, passed, (*first.left_out, *then.left_out)
@@ -241,17 +233,12 @@ _PASSES: Final = tuple(name for name in PASSES if name != "sizes")
 
 
 def _passed(
-    model: ModelProto,
-    fixed: FixedSizes,
-    assumptions: Sequence[Relation],
-    tensors: Sequence[TensorProto],
-    passes: Sequence[str],
-    keeps_sizes: bool,
+    model: ModelProto, fixed: FixedSizes, tensors: Sequence[TensorProto], passes: Sequence[str], keeps_sizes: bool
 ) -> Passed:
     """Simplify a copy of the model at the sizes in place, with these tensors in place of inputs."""
 
     def reread(copy: ModelProto) -> Analysed:
-        return again(fixed, outlined_copy(copy, fixed.bound.loaded), assumptions)
+        return again(fixed, outlined_copy(copy, fixed.bound.loaded))
 
     fill(model, tensors)
     analysed = reread(model) if tensors else fixed.bound

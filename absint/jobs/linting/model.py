@@ -53,13 +53,13 @@ def contracted(analysed: Analysed, limits: Limits) -> Iterator[Finding]:
     original = {_without_0(clause, analysed): clause for clause in found.clauses}
     found = replace(found, clauses=tuple(original))
     told: set[Clause] = set()
-    places = _places(analysed)
+    places = contracts.places_of(analysed)
     for name in analysed.symbols:
         facts = contracts.facts_from(analysed, name, found)
         about = _about(facts) if facts.because else None
         if about is not None:
             told |= about.clauses
-            yield _finding(about, facts, places.get(name, ""), original, analysed)
+            yield _finding(about, facts, places.get(name, [""])[0], original, analysed)
     rest = [original[clause] for clause in found.clauses if clause not in told and _excludes_ordinary(clause)]
     if rest:
         first, *others = rest
@@ -163,18 +163,6 @@ def _first_node(clauses: Sequence[Clause]) -> str:
     return str(clauses[0].because[0].origin)
 
 
-def _places(analysed: Analysed) -> Mapping[str, str]:
-    """The first place of each symbol: `input_ids[1]`."""
-    found: dict[str, str] = {}
-    for name in analysed.inputs:
-        value = analysed.base.states[analysed.input_nodes[name]][0]
-        if isinstance(value, AnyTensor) and value.shape.rank:
-            for axis, dim in enumerate(value.shape.dims):
-                for symbol in sorted(dim.free_symbols):
-                    found.setdefault(symbol, f"{name}[{axis}]")
-    return found
-
-
 # Symbols whose names promise a batch.
 
 _MOST_RUN: Final = 1 << 28
@@ -183,8 +171,8 @@ _MOST_RUN: Final = 1 << 28
 
 def batched(analysed: Analysed, seconds: float, *, run: bool) -> Iterator[Finding]:
     """Symbols on first axes of inputs that are called a batch, and whose rows are not apart; runs take `seconds`."""
-    places = _places(analysed) if loading.can_run(analysed) else {}
-    for name, place in places.items():
+    places = contracts.places_of(analysed) if loading.can_run(analysed) else {}
+    for name, (place, *_) in places.items():
         if not place.endswith("[0]") or not is_called_batch(name, [0]):
             continue
         found = rows_along(analysed, Symbol(name), run=run and analysed.loaded.size <= _MOST_RUN, seconds=seconds)

@@ -13,9 +13,7 @@ from math import prod
 from typing import Final, NamedTuple
 
 import numpy as np
-from onnx import NodeProto, TensorProto
-from onnx.helper import make_attribute, make_node, np_dtype_to_tensor_dtype
-from onnx.numpy_helper import from_array
+from onnx import NodeProto, TensorProto, helper, numpy_helper
 
 from absint.lattices.dtype import MANTISSA_BITS, DType
 from absint.lattices.terms.atoms import Operand
@@ -67,14 +65,14 @@ class Emitter:
 
         def build() -> str:
             name = self._name("constant")
-            self.initialisers.append(from_array(np.ascontiguousarray(array).reshape(array.shape), name))
+            self.initialisers.append(numpy_helper.from_array(np.ascontiguousarray(array).reshape(array.shape), name))
             return name
 
         return self._once((array.dtype.str, array.shape, array.tobytes()), build)
 
     def _cast(self, name: str, now: np.dtype[np.generic], to: np.dtype[np.generic]) -> str:
         """The tensor as elements of another type."""
-        return name if now == to else self._node("Cast", [name], "values", to=int(np_dtype_to_tensor_dtype(to)))
+        return name if now == to else self._node("Cast", [name], "values", to=int(helper.np_dtype_to_tensor_dtype(to)))
 
     def _vector(self, numbers: Sequence[Expr]) -> str:
         parts: list[str] = []
@@ -142,8 +140,8 @@ class Emitter:
     def _node(self, operator: str, inputs: Sequence[str], label: str, **attributes: int) -> str:
         def build() -> str:
             name = self._name(label)
-            node = make_node(operator, list(inputs), [name], name=name)
-            node.attribute.extend(make_attribute(key, value) for key, value in attributes.items())
+            node = helper.make_node(operator, list(inputs), [name], name=name)
+            node.attribute.extend(helper.make_attribute(key, value) for key, value in attributes.items())
             self.nodes.append(node)
             return name
 

@@ -12,9 +12,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING, Final
 
-from onnx import AttributeProto, GraphProto, NodeProto, TensorProto
-from onnx.helper import make_tensor, make_tensor_value_info
-from onnx.numpy_helper import from_array
+from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, helper, numpy_helper
 
 from absint.model.protos import (
     Captures,
@@ -266,7 +264,7 @@ class _Rewriter:
             first = NodeProto(op_type="Identity", input=[source], output=[info.name], name=f"{prefix}/{info.name}")
             if not source:
                 kind = TensorProto.BOOL if at else TensorProto.INT64
-                first = constant_node(info.name, make_tensor("", kind, [], [at]), first.name)
+                first = constant_node(info.name, helper.make_tensor("", kind, [], [at]), first.name)
             entry.append(Item(first, may_go=True))
         del body.input[:]
         once = NodeProto(op_type="Loop", name=node.name, output=["", *node.output])
@@ -320,7 +318,7 @@ class _Rewriter:
     ) -> Iterator[Item]:
         """Constants for the wanted outputs of a node: initialisers, or nodes where those cannot be."""
         for name, array in wanted.items():
-            tensor = from_array(array, name)
+            tensor = numpy_helper.from_array(array, name)
             if self._alone and name not in outputs:
                 graph.initializer.append(tensor)
                 continue
@@ -355,7 +353,7 @@ def add_initialisers(model: ModelProto, graph: GraphProto, tensors: Sequence[Ten
     """Add initialisers to a graph of the model; those of an old format are inputs too."""
     graph.initializer.extend(tensors)
     if model.ir_version < INITIALISERS_ALONE:
-        graph.input.extend(make_tensor_value_info(t.name, t.data_type, list(t.dims)) for t in tensors)
+        graph.input.extend(helper.make_tensor_value_info(t.name, t.data_type, list(t.dims)) for t in tensors)
 
 
 def prune(graph: GraphProto, needed: set[str]) -> list[TensorProto]:

@@ -15,7 +15,7 @@ from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import FALSE, TRUE
 from absint.lattices.terms.expr import Expr, const
 from absint.lattices.terms.normal import Real
-from absint.lattices.value import Tensor, Value
+from absint.lattices.value import Tensor, Value, elements_of
 from absint.model.protos import NodeMessage, domain_of
 from absint.transfer.traits import RESHAPING
 
@@ -33,14 +33,11 @@ def dims_of(value: Value | None) -> tuple[Expr, ...] | None:
 
 def numbers_of(value: Value | None) -> tuple[Expr, ...] | None:
     """The elements of a short vector or a scalar of integers, if all of them are expressions."""
-    if not isinstance(value, Tensor) or value.contents is None or value.dtype not in (DType.INT64, DType.INT32):
+    if not isinstance(value, Tensor) or value.dtype not in (DType.INT64, DType.INT32) or (value.shape.rank or 0) > 1:
         return None
-    shape = value.shape.concrete
-    if shape is None or len(shape) > 1 or (shape and shape[0] > MOST_NUMBERS):
-        return None
-    block = value.contents.block(shape)
-    elements = [element for element in block.elements if isinstance(element, Expr)] if block is not None else []
-    return tuple(elements) if block is not None and len(elements) == len(block.elements) else None
+    elements = elements_of(value)
+    found = tuple(element for element in elements or () if isinstance(element, Expr))
+    return found if elements is not None and len(found) == len(elements) <= MOST_NUMBERS else None
 
 
 @dataclass(frozen=True)

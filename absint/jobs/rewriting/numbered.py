@@ -15,7 +15,7 @@ from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import FALSE, TRUE
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Dim, Expr, const
-from absint.lattices.value import BOTTOM, TOP, Tensor, Value
+from absint.lattices.value import BOTTOM, TOP, Tensor, Value, elements_of
 from absint.model import schemas, weights, writing
 from absint.model.protos import GraphMessage, bodies, copied, domain_of, graphs, graphs_in, remove
 from absint.model.wire import kinds
@@ -229,15 +229,12 @@ class Numbered:
 
     def _elements(self, value: Value | None, shape: tuple[int, ...] | None = None) -> Hashable:
         """The elements of a small tensor of integers or truth values, if all of them are known, in a shape."""
-        if not isinstance(value, Tensor) or value.contents is None or value.dtype.is_float:
+        elements = elements_of(value) if isinstance(value, Tensor) and not value.dtype.is_float else None
+        if not isinstance(value, Tensor) or elements is None or len(elements) > noops.MOST_NUMBERS:
             return None
-        own = value.shape.concrete
-        block = value.contents.block(own) if own is not None else None
-        if block is None or len(block.elements) > noops.MOST_NUMBERS:
-            return None
-        found = tuple(self._translate(e) if isinstance(e, Expr) else e for e in block.elements)
+        found = tuple(self._translate(e) if isinstance(e, Expr) else e for e in elements)
         is_known = all(isinstance(e, Expr) or e is TRUE or e is FALSE for e in found)
-        return ("elements", value.dtype, block.shape if shape is None else shape, found) if is_known else None
+        return ("elements", value.dtype, value.shape.concrete if shape is None else shape, found) if is_known else None
 
     def _source(self, node: NodeProto, output: Tensor) -> _Source:
         """The number of the value that a node gives back, or how it turns or reshapes one."""

@@ -9,8 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, Protocol
 
 import numpy as np
-from onnx import NodeProto
-from onnx.helper import make_attribute
+from onnx import NodeProto, helper
 
 from absint.jobs.rewriting.body import Body
 from absint.jobs.rewriting.noops import added_ones, dims_of, numbers_of, permutation, there_and_back
@@ -151,7 +150,7 @@ def pair(body: Body, node: NodeProto, output: Tensor) -> None:
         order = permutation(before, rank)
         turned = [order[axis] for axis in permutation(node, len(order))]
         node.input[0] = before.input[0]
-        put(node.attribute, [make_attribute("perm", turned)])
+        put(node.attribute, [helper.make_attribute("perm", turned)])
     elif does_both(body, node, output, is_single=is_single):
         pass
     elif node.op_type in RESHAPING:
@@ -203,7 +202,7 @@ def _is_turned(body: Values, node: NodeProto, output: Tensor) -> bool:
     if tuple(whole[axis] for axis in order) != after:
         return False
     turned = NodeProto(op_type="Transpose", name=node.name, input=[merge.input[0]], output=node.output)
-    turned.attribute.append(make_attribute("perm", order))
+    turned.attribute.append(helper.make_attribute("perm", order))
     node.CopyFrom(turned)
     return True
 
@@ -268,7 +267,7 @@ def _is_part(body: Values, split: NodeProto, node: NodeProto, output: Tensor) ->
     data = split.input[0]
     if is_dropped:
         found = NodeProto(op_type="Gather", input=[data, body.constant(np.array(at, np.int64))])
-        found.attribute.append(make_attribute("axis", axis))
+        found.attribute.append(helper.make_attribute("axis", axis))
     else:
         ends = [body.constant(np.array([number], np.int64)) for number in (start, end, axis)]
         found = NodeProto(op_type="Slice", input=[data, *ends])
@@ -319,5 +318,5 @@ def _become(body: Body, node: NodeProto, operator: str, source: str, numbers: Se
     given = [body.constant(np.array(numbers, np.int64))] if by_input else []
     copy = NodeProto(op_type=operator, name=node.name, input=[source, *given], output=node.output)
     if not by_input:
-        copy.attribute.append(make_attribute("axes", list(numbers)))
+        copy.attribute.append(helper.make_attribute("axes", list(numbers)))
     node.CopyFrom(copy)

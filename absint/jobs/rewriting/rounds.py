@@ -12,8 +12,7 @@ from time import monotonic
 from typing import Final
 
 import numpy as np
-from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto
-from onnx.helper import make_attribute
+from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, helper
 
 from absint.jobs.copies.gate import sized_by
 from absint.jobs.rewriting import folding
@@ -199,7 +198,7 @@ class Walk:
         copies_axis = any(number.const == 0 for each in found for number in each[1:])
         spelled = [each for each in attributes if each.name != "allowzero" or not (is_reshape and copies_axis)]
         if len(found) < len(numbers):
-            spelled.append(make_attribute("axes", list(range(len(numbers)))[-len(found) :]))
+            spelled.append(helper.make_attribute("axes", list(range(len(numbers)))[-len(found) :]))
         choice = Choice(node, at, names, attributes, spelled)
         choice.take(names[-1])
         self._choices.append(choice)
