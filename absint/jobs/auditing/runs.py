@@ -116,8 +116,7 @@ class Runs:
     """The runs of one model, in the order in which they were made."""
 
     def __init__(self, result: Analysed, seconds: float = SECONDS) -> None:
-        self._result = result
-        self._seconds = seconds
+        self._result, self._seconds = result, seconds
         self._every = True
         self._tried: dict[tuple[tuple[str, int], ...], str] = {}
         self._failure = ""

@@ -10,7 +10,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Final, cast
 
-from onnx import ModelProto, TypeProto, ValueInfoProto
+from onnx import ModelProto, ValueInfoProto
 
 from absint import packages
 from absint.errors import UsageError
@@ -34,23 +34,17 @@ def declared(model: ModelProto) -> Claims:
 
 
 def shapes_in(model: ModelProto, *, inputs: bool = False) -> dict[str, tuple[Stated, ...] | None]:
-    """The declared shapes of tensors; those of graph inputs only on request."""
+    """The declared shapes of tensors, None where the rank is unknown; those of graph inputs only on request."""
     found: dict[str, tuple[Stated, ...] | None] = {}
     for body in bodies(model):
         infos = [*(model.graph.input if inputs and not body.path else ()), *body.declared]
         for info in infos:
-            stated = stated_shape(info.type)
-            if stated is not None or info.type.WhichOneof("value") == "tensor_type":
+            if info.type.WhichOneof("value") == "tensor_type":
+                tensor = info.type.tensor_type
+                stated = tuple(map(stated_dim, tensor.shape.dim)) if tensor.HasField("shape") else None
                 key = body.key(info.name)
                 found[key] = stated if found.get(key) is None else found[key]
     return found
-
-
-def stated_shape(proto: TypeProto) -> tuple[Stated, ...] | None:
-    """The dims of a tensor type; None where the rank is unknown, and for what is no tensor."""
-    if proto.WhichOneof("value") != "tensor_type" or not proto.tensor_type.HasField("shape"):
-        return None
-    return tuple(stated_dim(dim) for dim in proto.tensor_type.shape.dim)
 
 
 def _texts_in(shapes: Iterable[tuple[Stated, ...] | None]) -> set[str]:

@@ -208,13 +208,13 @@ class Gate:
         found: list[LeftOut] = []
         left: Complaint | None = None
         if not self._known.lost:
-            found, left = _taken_back(written, lambda: _refused(copy, self._known))
+            found, left = _taken_back(written, lambda: _about(refusals(copy).new(self._known)))
         if self._loading.is_possible and left is None:
             more, left = _taken_back(written, lambda: _changed(copy, self._loading, typed._loading, written))
             found += more
         elif self._loading.lost and left is None:
             before = self._rules(self._original)
-            more, left = _taken_back(written, lambda: _first(self._rules(copy) - before))
+            more, left = _taken_back(written, lambda: _about(min(self._rules(copy) - before, default="")))
             found += more
         return found, "" if left is None else str(left)
 
@@ -242,13 +242,8 @@ def _prune(graph: GraphProto, known: Container[str]) -> None:
     remove(graph.value_info, lambda info: not info.HasField("type") and info.name not in known)
 
 
-def _refused(copy: ModelProto, known: Refusals) -> Complaint | None:
-    reason = refusals(copy).new(known)
-    return None if reason is None else Complaint(reason)
-
-
-def _first(reasons: frozenset[str]) -> Complaint | None:
-    return Complaint(min(reasons)) if reasons else None
+def _about(reason: str | None) -> Complaint | None:
+    return Complaint(reason) if reason else None
 
 
 def _changed(copy: ModelProto, loading: Loading, typed: Loading, written: Sequence[Written]) -> Complaint | None:

@@ -20,7 +20,7 @@ from absint.lattices.terms.normal import substitute
 from absint.lattices.text import TextError, format_dim, format_dim_param, parse, read_dim_param
 from absint.lattices.text.naming import Names, Naming
 from absint.lattices.text.notation import Known
-from absint.lattices.value import AnyTensor, Container, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
+from absint.lattices.value import AnyTensor, Container, MapOf, Value
 from absint.model.declared_types import FIELDS, read_dim
 from absint.model.definitions import read_texts
 from absint.program.steps import LoopBody
@@ -169,36 +169,31 @@ class Writer:
         return all(self._readable[each] for each in needed)
 
     def _type(self, value: Value) -> TypeProto | None:
-        proto = TypeProto()
-        if isinstance(value, Tensor):
-            return proto if self._tensor(proto.tensor_type, value.dtype, value.shape) else None
-        if isinstance(value, SparseTensor):
-            return proto if self._tensor(proto.sparse_tensor_type, value.dtype, value.shape) else None
-        if isinstance(value, Container):
-            element = self.type_of(value.element)
-            if element is None:
+        proto, kind = TypeProto(), FIELDS.get(type(value))
+        inner = None if kind is None else getattr(proto, kind)
+        if inner is None or kind is None:
+            return None
+        if isinstance(value, AnyTensor):
+            if value.dtype in (DType.UNDEFINED, DType.CONFLICT):
                 return None
-            if isinstance(value, SequenceOf):
-                proto.sequence_type.elem_type.CopyFrom(element)
-            elif isinstance(value, OptionalOf):
-                proto.optional_type.elem_type.CopyFrom(element)
-            elif isinstance(value, MapOf) and value.key > 0:
-                proto.map_type.key_type = int(value.key)
-                proto.map_type.value_type.CopyFrom(element)
-            else:
-                return None
+            inner.elem_type = int(value.dtype)
+            self.shape(inner, value.shape)
             return proto
-        return None
+        element = self.type_of(value.element) if isinstance(value, Container) else None
+        if element is None or (isinstance(value, MapOf) and value.key <= 0):
+            return None
+        if isinstance(value, MapOf):
+            inner.key_type = int(value.key)
+        getattr(inner, _NESTED[kind]).CopyFrom(element)
+        return proto
 
-    def _tensor(self, proto: TypeProto.Tensor | TypeProto.SparseTensor, dtype: DType, shape: Shape) -> bool:
-        if dtype in (DType.UNDEFINED, DType.CONFLICT):
-            return False
-        proto.elem_type = int(dtype)
+    def shape(self, proto: TypeProto.Tensor | TypeProto.SparseTensor, shape: Shape) -> None:
+        """Write a shape in place of another one, if its rank is known."""
         if shape.rank is not None:
+            proto.ClearField("shape")
             proto.shape.SetInParent()
             for dim in shape.dims:
                 self.write(proto.shape.dim.add(), dim)
-        return True
 
     def write(self, proto: TensorShapeProto.Dimension, dim: Dim) -> None:
         """Write a dim into a Dimension that is empty or holds another one, of which nothing stays."""
@@ -261,8 +256,7 @@ class Merger:
             if inferred is not None:
                 declared.CopyFrom(inferred)
         elif isinstance(value, AnyTensor):
-            tensor = declared.tensor_type if isinstance(value, Tensor) else declared.sparse_tensor_type
-            self._tensor(tensor, value)
+            self._tensor(getattr(declared, found), value)
         else:
             if isinstance(value, MapOf) and value.key > 0:
                 if declared.map_type.key_type not in (0, value.key):
@@ -283,10 +277,7 @@ class Merger:
         if not declared.HasField("shape") or len(dims) != value.shape.rank:
             if declared.HasField("shape"):
                 self._contradiction(f"rank {len(dims)}", f"shape [{', '.join(map(self._shown_dim, value.shape.dims))}]")
-            del dims[:]
-            declared.shape.SetInParent()
-            for dim in value.shape.dims:
-                self._writer.write(dims.add(), dim)
+            self._writer.shape(declared, value.shape)
             return
         for proto, dim in zip(dims, value.shape.dims, strict=True):
             if self._replaces(proto, dim):

@@ -57,8 +57,7 @@ class Grounds:
     """Relations over the symbols of one model that all sizes in question meet."""
 
     def __init__(self, analysed: Analysed, premises: Sequence[Relation], clock: Clock) -> None:
-        self._analysed = analysed
-        self.clock = clock
+        self._analysed, self.clock = analysed, clock
         self.premises = [relation for relation in dict.fromkeys(premises) if relation is not TRUE]
         stated = (Constraint(relation, TRUE, DECLARATION, "declared", "") for relation in self.premises)
         order = tuple(analysed.parameters)

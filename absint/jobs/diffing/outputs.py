@@ -249,9 +249,6 @@ def _ranged(dim: Dim) -> str:
     return f"{dim} in {ends}" if isinstance(dim, Expr) else ends
 
 
-# Rows
-
-
 def lost(over: Correspondence, outputs: Sequence[Pair], run: bool) -> Iterator[Lost]:
     """The outputs whose rows are apart in the first model, and not in the second; with `run` a run may show it."""
     with suppress(UsageError):  # no size has a name

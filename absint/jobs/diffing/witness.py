@@ -56,7 +56,8 @@ class Numbers:
         mine = Numbered(first, table, of_values, {**own, **chosen}, self.mine, partial(self._meet, found, True))
         names: dict[str, Hashable] = {name: fed.get(name, ("of B", name)) for name in second.inputs}
         names |= chosen | {n: n for n in first.inputs if n in defaults[1] and n not in fed.values()}
-        other = Numbered(second, table, of_values, names, self._theirs, partial(self._meet, found, False))
+        theirs = partial(self._meet, found, False)
+        other = Numbered(second, table, of_values, names, lambda dim: self._settled(over.dim(dim)), theirs)
         self._values = mine.values, other.values
         self._nodes = frozenset(mine.nodes), frozenset(other.nodes)
 
@@ -74,10 +75,6 @@ class Numbers:
     def mine(self, dim: Dim) -> Dim:
         """A dim of the first model; equal sizes that data decide have one symbol in it."""
         return self._settled(plain(self._first, dim))
-
-    def _theirs(self, dim: Dim) -> Dim:
-        """A dim of the second model, in symbols of the first as far as it has them."""
-        return self._settled(self._over.dim(dim))
 
     def _settled(self, dim: Dim) -> Dim:
         """A dim under what the first model requires, which both meet where both run."""

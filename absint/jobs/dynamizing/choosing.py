@@ -81,8 +81,7 @@ class _Tree:
         """All readings of each target that has several."""
         self.is_by_habit = False
         """Nothing but an axis of their own for rows has decided between two combinations."""
-        self._setting = setting
-        self._judge = judge
+        self._setting, self._judge = setting, judge
         self._trials = Budget(_MOST_TRIALS)
         self._runs = max(16, min(_MOST_RUNS, _MOST_NODES // max(1, len(setting.analysed.nodes))))
         self._first: finding.Found | None = None
@@ -122,7 +121,7 @@ class _Tree:
         """
         # Targets in the order of the program: a reading changes the sizes that reach those behind it.
         chosen = branch.chosen
-        for node, target in sorted(found.targets.items()):
+        for node, target in sorted(found.run.targets.items()):
             if target.key in chosen or len(target.readings) < 2:
                 continue
             if any(found.is_refuted(leaf.found, node) for leaf in self.leaves):

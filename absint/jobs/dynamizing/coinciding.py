@@ -226,8 +226,7 @@ class _Trying:
     """Numbers taken for sizes, one at a time."""
 
     def __init__(self, found: finding.Found, judge: judging.Judging) -> None:
-        self._judge = judge
-        self._found = found
+        self._judge, self._found = judge, found
         analysed = found.setting.analysed
         self._ends = [analysed.operands[output] for output in analysed.outputs if output in analysed.operands]
         self._read = upstream(analysed, [node for node, _ in self._ends])

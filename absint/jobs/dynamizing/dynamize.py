@@ -89,7 +89,7 @@ def baked(settled: choosing.Settled, rewriter: rewriting.Rewriter, legal: Contra
     analysed, resizing = found.setting.analysed, found.setting.resizing
     required = {clause.relation for clause in legal.clauses}
     held = {name for name, size in resizing.sizes.items() if eq(symbol(name), size) in required}
-    places: dict[rewriting.Place, None] = {(node, target.operand): None for node, target in found.targets.items()}
+    places: dict[rewriting.Place, None] = {(node, target.operand): None for node, target in found.run.targets.items()}
     places.update(dict.fromkeys(found.decided))
     for place in sorted(places):
         problem = rewriter.problems.get(place, "")
@@ -110,7 +110,7 @@ def _entries(found: finding.Found, place: rewriting.Place) -> Iterator[tuple[tup
     node, operand = place
     resizing = found.setting.resizing
     numbers: dict[int, Expr] = {}
-    target = found.targets.get(node)
+    target = found.run.targets.get(node)
     if target is not None and operand == target.operand:
         numbers.update(target.meant)
     decision = found.decided.get(place)
@@ -262,10 +262,15 @@ def dynamize(
             pieces = list(outline.pieces(rewritten(found, fix=True).model))
             return None if splicing.size_of(pieces) > _MOST_RUN else splicing.whole(opened.data, pieces)
 
-        def mended_by(found: finding.Found) -> Analysed:
-            return variant(rewritten(found, fix=True).model, {})
-
-        judging = Judging(static, request, analysed.loaded.model.graph, to_run, mended_by, runs=fix and run)
+        graph = analysed.loaded.model.graph
+        judging = Judging(
+            static,
+            request,
+            graph,
+            to_run,
+            lambda found: variant(rewritten(found, fix=True).model, {}),
+            runs=fix and run,
+        )
         settled = choosing.settle(setting, judging)
         if request.assumed and not judging.standing(settled.found):  # they count no rows
             settled = choosing.settle(setting._replace(resizing=Resizing(request.sizes)), judging)

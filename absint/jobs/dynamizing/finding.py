@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 from absint.jobs.dynamizing.preparing import overridable
-from absint.jobs.dynamizing.repairing import Choice, Decided, Repairing, Target
+from absint.jobs.dynamizing.repairing import Choice, Decided, Repairing
 from absint.jobs.dynamizing.resizing import GIVEN_UP, BakedError, Change, Fixed, Resizing
 from absint.jobs.dynamizing.searching import MayVary, Search
 from absint.lattices.logic.facts import Facts
@@ -55,11 +55,6 @@ class Found:
     decided: dict[tuple[int, int], Decided] = field(default_factory=dict)
     left: list[tuple[Constraint, Fixed | None]] = field(default_factory=list)
     """Requirements that still narrow the new sizes, each with the reason why nothing explains it."""
-
-    @property
-    def targets(self) -> Mapping[int, Target]:
-        """The targets that were read from the sizes that reach them."""
-        return self.run.targets
 
     @property
     def requirements(self) -> set[tuple[int, Relation]]:

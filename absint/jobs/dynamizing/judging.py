@@ -116,18 +116,10 @@ class Stacking:
     def _feeds(self) -> list[dict[str, Array]]:
         """Feeds of the first row, again, of the others, and of the first two and of all stacked."""
         several = [self._drawn(seed) for seed in range(_ROWS)]
-        rows = [
-            {
-                name: self._along(name, [array], 1) if self._axes.get(name) else several[0][name]
-                for name, array in drawn.items()
-            }
-            for drawn in several
-        ]
+        held = [name for name in several[0] if self._axes.get(name)]
+        rows = [{**several[0], **{name: self._along(name, [drawn[name]], 1) for name in held}} for drawn in several]
         stacks = [
-            {
-                name: self._along(name, [row[name] for row in rows[:count]], None) if self._axes.get(name) else array
-                for name, array in rows[0].items()
-            }
+            {**rows[0], **{name: self._along(name, [row[name] for row in rows[:count]], None) for name in held}}
             for count in range(2, _ROWS + 1)
         ]
         return [rows[0], *rows, *stacks]
@@ -219,9 +211,7 @@ class Judging:
         self.copy = cache(mended)
         """The analysis of the copy."""
         self._declared = _declared(graph, request)
-        self._analysed = analysed
-        self._outputs = request.outputs
-        self._promised = request.promised
+        self._analysed, self._outputs, self._promised = analysed, request.outputs, request.promised
         self._is_sole = len(request.sizes) == 1
         self._written = written
         self._rows = [Symbol(name) for name in request.sizes if name in request.promised | request.assumed]

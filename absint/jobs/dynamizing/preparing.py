@@ -8,7 +8,7 @@ shape: whoever feeds another one feeds the wrong one, once sizes are symbols.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from onnx import ModelProto, ValueInfoProto
 
@@ -41,19 +41,12 @@ _LARGEST: Final = 1024
 """The largest size that is tried as the only legal one."""
 
 
-class Prepared(NamedTuple):
-    """The model in which all is settled, and the axes that become symbols."""
-
-    analysed: Analysed
-    axes: Axes
-    taken: tuple[str, ...]
-    """Initialisers that are inputs no more."""
-
-
 def prepared(
     analysed: Analysed, axes: Axes, model: ModelProto, again: Callable[[], Analysed], limits: Limits
-) -> Prepared:
-    """Settle both in an outline of the model, which `again` analyses."""
+) -> tuple[Analysed, Axes, tuple[str, ...]]:
+    """Settle both in an outline of the model, which `again` analyses: the model in which all is settled, the axes that
+    become symbols, and initialisers that are inputs no more.
+    """
     shapes = [name for name, node in overridable(analysed).items() if _is_shape(analysed, (node, 0))]
     if shapes:
         remove(model.graph.input, lambda info: info.name in shapes)
@@ -72,7 +65,7 @@ def prepared(
         for info in (*model.graph.input, *model.graph.output, *model.graph.value_info):
             _fix(info, sizes)
         analysed, axes = again(), wanted
-    return Prepared(analysed, axes, tuple(shapes))
+    return analysed, axes, tuple(shapes)
 
 
 def _fix(info: ValueInfoProto, sizes: Mapping[str, int]) -> None:

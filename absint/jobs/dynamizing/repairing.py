@@ -91,10 +91,9 @@ class Repairing(analysis.ShapeAnalysis):
         """
         super().__init__(program, facts, inputs=inputs)
         self._program, self._facts = program, facts
-        self.fed = fed
-        self.resizing = resizing
+        self.fed, self.resizing = fed, resizing
         self.targets: dict[int, Target] = {}
-        """The targets that were read, by node."""
+        """The targets that were read from the sizes that reach them, by node."""
         self.left_open: dict[object, dict[int, None]] = {}
         """The nodes of targets that are left as they are, by the key of the target."""
         self._decided: dict[int, dict[int, Decided]] = {}

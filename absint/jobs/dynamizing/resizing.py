@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from absint.lattices.logic.relation import FALSE, TRUE, YES, Relation
-from absint.lattices.terms.expr import Dim, Expr, Symbol, add, const, mul, sub, symbol
+from absint.lattices.terms.expr import Dim, Expr, add, const, mul, sub, symbol
 from absint.lattices.terms.normal import Substitution
 from absint.lattices.terms.polynomials import exact_quotient
 from absint.solver.candidates import alone, coprime
@@ -33,7 +33,7 @@ class Resizing:
         """`rows` are the symbols that count rows, none of which depends on another."""
         self.sizes = dict(sizes)
         self.rows = frozenset(rows)
-        self._old = cache(Substitution({_symbol(name): const(size) for name, size in sizes.items()}))
+        self._old = cache(Substitution({s: const(size) for name, size in sizes.items() for s in symbol(name).symbols}))
         self.narrows = cache(self._narrows)
         """It holds at the old sizes and fails at larger ones. A lower bound is nothing that a constant bakes in."""
         self._samples = list(_samples(self.sizes))
@@ -113,11 +113,6 @@ class Resizing:
                 yield scaled
 
 
-def _symbol(name: str) -> Symbol:
-    (found,) = symbol(name).symbols
-    return found
-
-
 def _samples(sizes: Mapping[str, int]) -> Iterator[dict[str, int]]:
     """Sizes to try: multiples of the old ones, sizes without a common divisor, one symbol at a time."""
     primes = coprime(sizes)
@@ -183,8 +178,7 @@ class Tables:
 
     def __init__(self, resizing: Resizing, sizes: Collection[Expr]) -> None:
         """`sizes` are those of all values, which tell what a number in a table may stand for."""
-        self._resizing = resizing
-        self._sizes = sizes
+        self._resizing, self._sizes = resizing, sizes
 
     def recipe(self, array: Array, dims: Sequence[Dim]) -> Recipe:
         """The constant at any size; at the old sizes it is the array. `dims` is its new shape.

@@ -197,8 +197,7 @@ class Rewriter:
         self._analysed = analysed
         self.spelt: set[Place] = set()
         """The operands whose numbers stand for sizes: a 0 or -1 in a target, the end of an axis."""
-        self._found = found
-        self._resizing = resizing
+        self._found, self._resizing = found, resizing
         imports = analysed.loaded.imports()
         named = {entry.domain for entry in self.model.opset_import}
         self._opset = imports.get("", 1) if named & {"", "ai.onnx"} else 0
@@ -216,7 +215,7 @@ class Rewriter:
 
     def _replace_operands(self) -> None:
         found = self._found
-        meant = {node: target for node, target in sorted(found.targets.items()) if target.meant}
+        meant = {node: target for node, target in sorted(found.run.targets.items()) if target.meant}
         places: dict[Place, None] = {(node, target.operand): None for node, target in meant.items()}
         places.update(dict.fromkeys(sorted(found.decided)))
         for place in sorted(places):
@@ -254,7 +253,7 @@ class Rewriter:
             name = self._emitter.numbers(numbers, value.shape.concrete or (), dtype)
             how = _written(numbers)
         proto.input[operand] = name
-        target = self._found.targets.get(node)
+        target = self._found.run.targets.get(node)
         if target is not None and target.keeps_zero:
             _set_flag(proto, "allowzero")
         self.written[place], self.how[place] = name, how
@@ -279,8 +278,6 @@ class Rewriter:
             const(largest) if number.const is None and step > 0 and data.shape[axis] is number else number
             for number, axis, step in zip(numbers, axes, steps, strict=True)
         ]
-
-    # Declarations
 
     def _declare(self) -> None:
         """Symbols for the inputs; declared types of other values go where they name an old size."""

@@ -53,10 +53,7 @@ class Search:
 
     def __init__(self, run: Repairing, states: Sequence[State], budget: Budget, may_vary: MayVary) -> None:
         """`may_vary` says of a constant if its elements may be a function of the size of an axis."""
-        self.run = run
-        self._may_vary = may_vary
-        self._budget = budget
-        self._states = states
+        self.run, self._states, self._budget, self._may_vary = run, states, budget, may_vary
         self._resizing = run.resizing
         self._failed: dict[tuple[Operand, int, Expr], Fixed] = {}
         self._left = MAX_TRIALS
@@ -68,8 +65,6 @@ class Search:
         if self._left < 0 or self._budget.left < 0:
             raise BakedError(-1, resizing.GIVEN_UP)
         return tried(self.run, gate, operation, inputs)
-
-    # A requirement
 
     def changes_at(self, node: int) -> list[Change]:
         """The changes to constants that let the requirements of a node hold for other sizes too.
@@ -190,8 +185,6 @@ class Search:
                 for name, old in olds.items():
                     if dim is old and (not operand or self._may_vary(producer, place)):
                         yield Change(head, operand, place, name, is_size=operand > 0)
-
-    # A size of a computed value
 
     def _resolved(self, change: Change, depth: int = 0) -> list[Change]:
         """The change itself if it is one to a constant, else the changes that give a computed input this size."""

@@ -231,9 +231,7 @@ def _sample(analysed: Analysed) -> FixedSizes | None:
 
 class _Search:
     def __init__(self, analysed: Analysed, whole: FixedSizes) -> None:
-        self._analysed = analysed
-        self._sizes = whole.sizes
-        self._whole = whole.bound
+        self._analysed, self._sizes, self._whole = analysed, whole.sizes, whole.bound
         self._open = set(open_dims(whole.bound))
         """Dims that are no numbers even if all symbols are bound."""
         self._left = MAX_ANALYSES

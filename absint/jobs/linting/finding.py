@@ -57,13 +57,13 @@ SILENT: Final = frozenset({"external-data", "folded-call", "plugin-rule", "rule-
 """Diagnostics on which nobody would act, or of which ABS006 says more."""
 
 
-# Findings
-
-
 MOST_OTHERS: Final = 50
 """Most further places that a finding lists; all are counted."""
 
 ORDER: Final = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
+
+
+Sizes = Mapping[str, int]
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Finding:
     """The number of places with this cause."""
     others: tuple[str, ...] = ()
     """The other places, at most 50."""
-    sizes: Mapping[str, int] | None = field(default=None, hash=False)
+    sizes: Sizes | None = field(default=None, hash=False)
     """Sizes of the inputs that show it, if given sizes do."""
     data: Mapping[str, object] | None = field(default=None, hash=False)
     """What an analysis of a user gives with it."""
@@ -95,15 +95,10 @@ class Finding:
 
     @staticmethod
     def of(
-        code: str,
-        where: str,
-        message: str,
-        count: int = 1,
-        others: tuple[str, ...] = (),
-        sizes: Mapping[str, int] | None = None,
+        code: str, where: str, message: str, count: int = 1, others: Sequence[str] = (), sizes: Sizes | None = None
     ) -> Finding:
         """A finding of the severity that its rule has."""
-        return Finding(code, RULES[code].severity, where, message, count, others, sizes)
+        return Finding(code, RULES[code].severity, where, message, count, tuple(others), sizes)
 
     def __str__(self) -> str:
         place = f"{self.where}: " if self.where else ""

@@ -198,7 +198,11 @@ def lint(
         given = [given]
     seconds = own.seconds if seconds is None else seconds
     if not isinstance(given, Sequence) or isinstance(given, bytes):
-        return LintResult((_in_memory(given, seconds, selection, operators, members, run=run),))
+        from absint.jobs.linting.model import findings
+
+        result = _analysed(given, operators, members)
+        report = FileReport(result.origin, tuple(findings(result, seconds, run=run)))
+        return LintResult((_selected(report, selection, Path.cwd()),))
     patterns = Patterns((*own.exclude.texts, *exclude))
     names = {os.path.abspath(path): path for path in models(given, own.root, patterns, force=force_exclude)}
     work = [job_of(path, name, seconds, operators, members, run=run) for path, name in names.items()]
@@ -226,24 +230,12 @@ def _without_known(
     return (files, 0) if known is None else without_known(files, read_baseline(Path(known)), Path(known))
 
 
-def _in_memory(
-    given: ModelLike | Analysed,
-    seconds: float,
-    selection: Selection,
-    rules: tuple[str, ...],
-    analyses: tuple[str, ...],
-    *,
-    run: bool,
-) -> FileReport:
-    from absint.jobs.linting.model import findings
-
+def _analysed(given: ModelLike | Analysed, rules: tuple[str, ...], analyses: tuple[str, ...]) -> Analysed:
     if isinstance(given, Analysed):
-        result = given
-    else:
-        from absint.api import analyze
+        return given
+    from absint.api import analyze
 
-        result = analyze(given, table=read_table(rules), with_=analyses)
-    return _selected(FileReport(result.origin, tuple(findings(result, seconds, run=run))), selection, Path.cwd())
+    return analyze(given, table=read_table(rules), with_=analyses)
 
 
 def _reports(names: Mapping[str, str], results: Iterable[Finished], progress: Progress | None) -> list[FileReport]:

@@ -15,7 +15,7 @@ from absint.lattices.terms.expr import Dim, Expr, Symbol, sole_atom
 from absint.lattices.text.escapes import excerpt
 from absint.lattices.text.naming import Names
 from absint.lattices.value import AnyTensor
-from absint.model.protos import TypeMessage, declared_types
+from absint.model.protos import declared_types
 from absint.program.limits import RULELESS
 from absint.program.lowered import Declaration, declarations
 from absint.questions.claims import judging, reading
@@ -184,12 +184,12 @@ def batched(analysed: Analysed, seconds: float, *, run: bool) -> Iterator[Findin
         if mixed:
             first, *rest = mixed
             text = f"its rows meet in output {first.name!r}, as a run shows: {first.witness} ({first.meeting})"
-            yield Finding.of("ABS309", told, text, len(mixed), tuple(output.name for output in rest))
+            yield Finding.of("ABS309", told, text, len(mixed), [output.name for output in rest])
         elif open_:
             first, *rest = open_
             how = "has rows that depend on their number" if first.verdict == "by position" else "may mix its rows"
             text = f"output {first.name!r} {how} ({first.meeting})"
-            yield Finding.of("ABS310", told, text, len(open_), tuple(output.name for output in rest))
+            yield Finding.of("ABS310", told, text, len(open_), [output.name for output in rest])
 
 
 # Findings about declarations: false ones by the node where they begin, and what outputs and inputs leave unsaid.
@@ -205,9 +205,6 @@ def declared(analysed: Analysed) -> Iterator[Finding]:
     wrong = {(item.declaration.path, item.declaration.name) for item in false}
     yield from _outputs(analysed, wrong)
     yield from _inputs(analysed)
-
-
-# False declarations
 
 
 def _false(false: Sequence[judging.FalseDeclaration], analysed: Analysed) -> Iterator[Finding]:
@@ -226,9 +223,6 @@ def _declaration(code: str, first: judging.FalseDeclaration, rest: Iterable[judg
     others = sorted(rest, key=lambda item: item.declaration.kind != "output")  # outputs matter to callers
     places = tuple(item.where for item in others)
     return Finding.of(code, first.where, first.message, 1 + len(others), places, first.sizes)
-
-
-# Outputs
 
 
 def _outputs(analysed: Analysed, wrong: set[tuple[str, str]]) -> Iterator[Finding]:
@@ -262,7 +256,7 @@ def _outputs(analysed: Analysed, wrong: set[tuple[str, str]]) -> Iterator[Findin
         (place, message), *rest = imprecise
         code = "ABS205"
         message = naming.defining(message, texts)
-        yield Finding.of(code, place, message, len(imprecise), tuple(other for other, _ in rest))
+        yield Finding.of(code, place, message, len(imprecise), [other for other, _ in rest])
     for names in named.values():
         if len(names) > 1:
             (one, at), (other, there), *more = names.items()
@@ -301,14 +295,12 @@ def _is_known(dim: Dim, analysed: Analysed) -> bool:
     return isinstance(dim, Expr) and dim.free_symbols <= analysed.parameters.keys() - analysed.declared_inputs.unnamed
 
 
-# Inputs
-
-
 def _inputs(analysed: Analysed) -> Iterator[Finding]:
     """Inputs without a declared shape, and those with dims that have neither size nor name."""
     places: list[str] = []
-    for name, proto in _declared_inputs(analysed).items():
-        if proto.WhichOneof("value") != "tensor_type":
+    for info in declared_types(analysed.loaded.model.graph, "input"):
+        name, proto = info.name, info.type
+        if name not in analysed.input_nodes or proto.WhichOneof("value") != "tensor_type":
             continue
         if not proto.tensor_type.HasField("shape"):
             text = "no shape is declared, so its rank is unknown"
@@ -319,13 +311,7 @@ def _inputs(analysed: Analysed) -> Iterator[Finding]:
     if places:
         first, *rest = places
         text = "neither a size nor a name is declared"
-        yield Finding.of("ABS208", first, text, len(places), tuple(rest))
-
-
-def _declared_inputs(analysed: Analysed) -> Mapping[str, TypeMessage]:
-    """The types of the inputs that a caller must feed."""
-    infos = declared_types(analysed.loaded.model.graph, "input")
-    return {info.name: info.type for info in infos if info.name in analysed.input_nodes}
+        yield Finding.of("ABS208", first, text, len(places), rest)
 
 
 SECONDS: Final = LONG

@@ -144,9 +144,6 @@ TOOLS: Final[Mapping[str, Callable[[Sequence[InputProfile]], str]]] = {
 """Names of tools, with what writes a profile for them."""
 
 
-# The profile
-
-
 class Sizes3(NamedTuple):
     """The sizes of one symbol: the least, the one that an engine is optimised for, and the greatest."""
 

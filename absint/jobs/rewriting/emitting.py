@@ -39,9 +39,7 @@ class Emitter:
         """`places` are an input and an axis for each symbol, `taken` all names of the model."""
         self.nodes: list[NodeProto] = []
         self.initialisers: list[TensorProto] = []
-        self._places = places
-        self._opset = opset
-        self._taken = taken
+        self._places, self._opset, self._taken = places, opset, taken
         self._known: dict[object, str] = {}
         self._single: tuple[int, ...] = (1,)
         """The shape of tensors of one number: vectors, or scalars."""

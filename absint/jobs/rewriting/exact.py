@@ -84,18 +84,17 @@ class Exact:
     def __init__(
         self,
         analysed: Analysed,
-        sizes: Mapping[str, int],
-        inputs: Mapping[int, Value] | None = None,
+        sizes: Mapping[str, int] | None,
         facts: Facts = NO_FACTS,
         fitting: Fitting | None = None,
     ) -> None:
-        """`inputs` are the inputs by node, if not those at the sizes, and `facts` hold of them. Numeric premises are
-        assumed that `fitting` shows.
+        """Without `sizes` inputs are as they are declared. `facts` hold of them. Numeric premises are assumed that
+        `fitting` shows.
         """
         program = copy(analysed.program)
         program.premises = fitting or False
         self._nodes = program.nodes
-        given = _inputs(analysed, sizes) if inputs is None else inputs
+        given = {} if sizes is None else _inputs(analysed, sizes)
         see = partial(fitting.see, program.nodes) if fitting is not None else None
         self._analysis = ShapeAnalysis(program, facts, inputs=given, trace=see)
         self._states = solved(changed(analysed.lowered, program=program), self._analysis, CHECK) or []
@@ -271,7 +270,8 @@ def _inputs(analysed: Analysed, sizes: Mapping[str, int]) -> dict[int, Value]:
         elif value.shape.rank is None:
             found[node] = Tensor(value.dtype)
         else:
-            dims = [_dim(dim, sizes, f"{node}[{axis}]") for axis, dim in enumerate(value.shape.dims)]
+            known = [size_at(dim, sizes) for dim in value.shape.dims]
+            dims = [symbol(f"frozen {node}[{at}]") if n is None else const(n) for at, n in enumerate(known)]
             contents = value.contents and value.contents.map(lambda element: _given(element, sizes))
             found[node] = Tensor(value.dtype, Shape(dims), contents)
     return found
@@ -283,11 +283,6 @@ def _given(element: Element, sizes: Mapping[str, int]) -> Element:
     if isinstance(element, Relation):
         return element.substitute(known) if known else element
     return substitute(element, known) if known and isinstance(element, Expr) else element
-
-
-def _dim(dim: Dim, sizes: Mapping[str, int], name: str) -> Dim:
-    at = size_at(dim, sizes)
-    return symbol(f"frozen {name}") if at is None else const(at)
 
 
 def size_at(dim: Dim, sizes: Mapping[str, int]) -> int | None:
@@ -319,7 +314,7 @@ class Known(Exact):
         inputs = analysed.declared_inputs
         stated = [item.relation for item in required]
         facts = facts_of([*analysed.assumptions, *stated], inputs.premises)
-        super().__init__(analysed, {}, {}, facts, Fitting())
+        super().__init__(analysed, None, facts, Fitting())
         self._facts = analysed.last.analysis.facts
         self._later: list[tuple[int, Known]] = []
         if not required and analysed.last.learned:

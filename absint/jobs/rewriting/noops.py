@@ -53,6 +53,10 @@ class Operands:
         """An attribute that is an integer."""
         return next((attribute.i for attribute in self.node.attribute if attribute.name == name), default)
 
+    def has(self, at: int) -> bool:
+        """There is such an operand."""
+        return at < len(self.values) and bool(self.node.input[at])
+
     def numbers(self, at: int) -> tuple[Expr, ...] | None:
         """The elements of an operand."""
         return numbers_of(self.values[at]) if at < len(self.values) else None
@@ -90,10 +94,6 @@ def _first(operands: Operands) -> int | None:
     return 0 if _is_same(operands) else None
 
 
-def _always(operands: Operands) -> int | None:
-    return 0
-
-
 def _alone(operands: Operands) -> int | None:
     """It is the only operand, and the only output."""
     is_alone = len(operands.values) == 1 and len(operands.node.output) == 1
@@ -110,7 +110,7 @@ def _slice(operands: Operands) -> int | None:
     """As many elements as before, in steps forward: all of them, in order."""
     if not _is_same(operands) or len(operands.values) < 3:
         return None
-    steps = operands.numbers(4) if len(operands.values) > 4 and operands.node.input[4] else ()
+    steps = operands.numbers(4) if operands.has(4) else ()
     return 0 if steps is not None and all((step.const or 0) >= 1 for step in steps) else None
 
 
@@ -133,9 +133,9 @@ def _dropout(operands: Operands) -> int | None:
     """Outside of training, and without a mask that somebody may read. Before opset 7 an attribute says which."""
     if operands.opset < _DROPS_IN_TRAINING_ONLY:
         return 0 if operands.attribute("is_test", 0) == 1 and len(operands.node.output) == 1 else None
-    mode = operands.values[2] if len(operands.values) > 2 else None
-    has_mode = len(operands.node.input) > 2 and bool(operands.node.input[2])
-    is_off = not has_mode or (mode is not None and mode.contents is not None and set(mode.contents.elements) == {FALSE})
+    mode = operands.values[2] if operands.has(2) else None
+    is_known = mode is not None and mode.contents is not None and set(mode.contents.elements) == {FALSE}
+    is_off = not operands.has(2) or is_known
     return 0 if is_off and len([name for name in operands.node.output if name]) == 1 else None
 
 
@@ -191,7 +191,7 @@ def _split(operands: Operands) -> int | None:
 
 _NOOPS: Final[Mapping[str, Callable[[Operands], int | None]]] = {
     **dict.fromkeys(("Reshape", "Expand", "Squeeze", "Unsqueeze", "Flatten", "Tile"), _first),
-    "Identity": _always,
+    "Identity": lambda _: 0,
     **dict.fromkeys(("Concat", "Sum", "Max", "Min", "Mean"), _alone),
     "Cast": _cast,
     "CastLike": _cast,
@@ -230,8 +230,6 @@ def permutation(node: NodeMessage, rank: int) -> list[int]:
     given = next((list(attribute.ints) for attribute in node.attribute if attribute.name == "perm"), None)
     return given if given is not None else list(range(rank))[::-1]
 
-
-# Pairs
 
 _EXACT: Final[Mapping[DType, frozenset[DType]]] = {
     DType.INT32: frozenset({DType.INT64, DType.DOUBLE}),

@@ -41,16 +41,10 @@ class Walk:
     """Applies passes to a graph, which is changed by `write` alone."""
 
     def __init__(
-        self,
-        setting: Setting,
-        graph: GraphProto,
-        read: GraphMessage,
-        scope: Scope,
-        path: str = "",
-        around: Body | None = None,
+        self, setting: Setting, graph: GraphProto, read: GraphMessage, at: tuple[Scope, str], around: Body | None
     ) -> None:
-        """`read` is the graph as it was analysed."""
-        self._setting, self._graph, self._read, self._path = setting, graph, read, path
+        """`read` is the graph as it was analysed, `at` its scope and its path."""
+        self._setting, self._graph, self._read, (scope, self._path) = setting, graph, read, at
         self._known, self._passes = setting.known, setting.passes
         self._body = Body(setting, graph, scope, around)
         self._choices: list[Choice] = []
@@ -81,8 +75,6 @@ class Walk:
         kept = set(map(id, self.nodes))
         self.dropped += (node for node in may_fail if id(node) not in kept)
         return self
-
-    # One node
 
     def _visit(self, place: int, node: NodeProto) -> None:
         body = self._body
@@ -122,7 +114,7 @@ class Walk:
         for attribute, known in zip(node.attribute, self._read.node[place].attribute, strict=True):
             scopes = self._setting.scopes
             if attribute.type == AttributeProto.GRAPH and known.type == kinds.GRAPH and id(known.g) in scopes:
-                walk = Walk(self._setting, attribute.g, known.g, *scopes[id(known.g)], self._body).run()
+                walk = Walk(self._setting, attribute.g, known.g, scopes[id(known.g)], self._body).run()
                 walk.write()
                 self.dropped += walk.dropped
                 self.unneeded += walk.unneeded
@@ -149,8 +141,6 @@ class Walk:
             return False
         body.aliases.update(zip(node.output, (body.aliases.get(n, n) for n in first.output), strict=True))
         return True
-
-    # Sizes
 
     def _is_size(self, node: NodeProto, is_sure: bool) -> bool:
         """The node computes known sizes, and may go: whoever needs them gets them in another way."""
@@ -217,8 +207,6 @@ class Walk:
         self._body.drain()
         return name
 
-    # What is needed
-
     def _needed(self) -> list[NodeProto]:
         """The nodes that an output needs, and those that may fail."""
         needed = set(self._body.outputs)
@@ -246,7 +234,7 @@ def walked(setting: Setting, graph: GraphProto, read: GraphMessage, scope: Scope
     passes = {*setting.passes}
     best: Walk | None = None
     for chosen in (passes, passes - {"sizes"}):
-        walk = Walk(replace(setting, passes=chosen, taken={*setting.taken}), graph, read, scope).run()
+        walk = Walk(replace(setting, passes=chosen, taken={*setting.taken}), graph, read, (scope, ""), None).run()
         if best is None or len(walk) <= len(best):
             best = walk
         if not walk.is_respelled:

@@ -95,7 +95,7 @@ def _reshape(operands: Sized, plain: Options) -> Options:
         elif is_inferred and not allowzero and _is_size(operands, before, after, axis):
             each = [after[axis], number]
         found.append(each)
-    open_ = [axis for axis, each in enumerate(found) if not _is_constant(each)]
+    open_ = [axis for axis, each in enumerate(found) if all(number.const is None for number in each)]
     if operands.never_fails and not has_inferred:
         for axis in open_:
             others = [*after[:axis], *after[axis + 1 :]]
@@ -163,15 +163,11 @@ def takes_sizes_of_axes(operands: Operands) -> bool:
 def _ends(operands: Sized, plain: Options) -> Options:
     """The largest number is clamped to the size of the axis, which it stands for where the step is positive."""
     before, value = dims_of(operands.values[0]), operands.values[2]
-    axes = operands.numbers(3) if len(operands.values) > 3 and operands.node.input[3] else None
-    steps = operands.numbers(4) if len(operands.values) > 4 and operands.node.input[4] else None
-    if before is None or value is None or (axes is None and len(operands.values) > 3 and operands.node.input[3]):
+    axes = operands.numbers(3) if operands.has(3) else None
+    steps = operands.numbers(4) if operands.has(4) else ()
+    if before is None or value is None or (axes is None and operands.has(3)):
         return plain
-    if (
-        len(operands.values) > 4
-        and operands.node.input[4]
-        and (steps is None or any((s.const or 0) < 1 for s in steps))
-    ):
+    if steps is None or any((step.const or 0) < 1 for step in steps):
         return plain
     places = [number.const for number in axes] if axes is not None else list(range(len(plain)))
     if any(place is None or not -len(before) <= place < len(before) for place in places) or len(places) != len(plain):
@@ -181,10 +177,6 @@ def _ends(operands: Sized, plain: Options) -> Options:
         [number, largest] if place is not None and number.const is None and number is before[place] else [number]
         for (number,), place in zip(plain, places, strict=True)
     ]
-
-
-def _is_constant(each: Sequence[Expr]) -> bool:
-    return any(number.const is not None for number in each)
 
 
 _WORDS: Final = "Add And Div Equal Greater GreaterOrEqual Less LessOrEqual Max Min Mod Mul Or Sub Where Xor"
@@ -239,7 +231,7 @@ class Needed:
         self._sure = sure
         self._producers = {name: node for node in nodes for name in node.output if name}
         self._reads = {id(node): [*node.input, *(set(reads(node)) - set(node.input))] for node in nodes}
-        self._weights = {id(node): _weight(node) for node in nodes}
+        self._weights = {id(node): 1 if node.op_type == "Constant" else 1 << 20 for node in nodes}
         self._uses = {id(node): int(id(node) not in sure) for node in nodes}
         """One more for a node that may fail, which is always needed."""
         self._makers = {name: id(node) for name, node in self._producers.items()}
@@ -290,10 +282,6 @@ class Needed:
         if self.is_needed(choice.node):
             self.use(name, 1)
             self.use(before, -1)
-
-
-def _weight(node: NodeProto) -> int:
-    return 1 if node.op_type == "Constant" else 1 << 20
 
 
 def choose(choices: Sequence[Choice], needed: Needed, renamed: Mapping[str, str]) -> None:

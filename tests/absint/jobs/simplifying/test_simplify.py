@@ -13,7 +13,7 @@ from onnx import numpy_helper, parser
 import absint
 from absint.errors import UsageError
 from absint.jobs.rewriting.rounds import PASSES
-from absint.jobs.simplifying.running import compared
+from absint.jobs.simplifying.simplify import compared
 from absint.program.sorting import sort_graph
 from tests.absint.jobs.simplifying.simplified import HEAD, analyzed, constant, operators, simplified
 
