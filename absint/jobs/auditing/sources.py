@@ -155,9 +155,9 @@ def peer(
     Small external data are read from the folder of `path`, the model's file. With `keep` the tool's process is kept
     for further models. Raises UsageError for an unknown tool.
     """
-    name = TOOLS[tool].name() if is_installed(tool) else tool
     if not is_installed(tool):
-        return Claims(name, {}, f"{TOOLS[tool].package} is not installed")
+        return Claims(tool, {}, f"{TOOLS[tool].package} is not installed")
+    name = TOOLS[tool].name()
     start = perf_counter()
     try:
         content = undeclared(model).SerializeToString()

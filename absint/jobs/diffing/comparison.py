@@ -20,6 +20,7 @@ from absint.questions.proofs.evidence import Evidence, chosen
 from absint.questions.sizes.contracts import contract
 from absint.result import Result
 from absint.shapes.sizes import Assumption, Sizes, facts_of, given as given_sizes, read_assumptions
+from absint.solution.analysed import Analysed
 from absint.solver.contracts.contract import Contract
 
 # A comparison as JSON.
@@ -222,13 +223,13 @@ def diff(
     return _Comparison(a, b, runs, limits, at).answer([r for r in assumed if r is not TRUE], values)
 
 
-def proof(first: Result, second: Result, seconds: float) -> answers.Replacement:
+def proof(first: Analysed, second: Analysed, seconds: float) -> answers.Replacement:
     """The findings behind the verdict, by proofs alone."""
     return _Comparison(first, second, False, Limits(seconds, RLIMIT, MEMORY), {}).proof([])[0]
 
 
 class _Comparison:
-    def __init__(self, first: Result, second: Result, runs: bool, limits: Limits, at: Mapping[str, int]) -> None:
+    def __init__(self, first: Analysed, second: Analysed, runs: bool, limits: Limits, at: Mapping[str, int]) -> None:
         self._at, self._is_run, self._clock = at, runs, legality.Clock(limits)
         pairs = paired(first.inputs, second.inputs)
         self._over = correspondence(first, second, pairs)

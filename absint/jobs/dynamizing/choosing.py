@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
+from itertools import count
 from typing import Final
 
 from absint.jobs.dynamizing import finding, judging, repairing
@@ -85,7 +86,7 @@ class _Tree:
         self._trials = Budget(_MOST_TRIALS)
         self._runs = max(16, min(_MOST_RUNS, _MOST_NODES // max(1, len(setting.analysed.nodes))))
         self._first: finding.Found | None = None
-        self._made = 0
+        self._orders = count(-1, -1)
 
     def find(self, chosen: Mapping[object, repairing.Choice]) -> finding.Found:
         """The decisions under a choice of readings. What the first choice could not explain is not sought again."""
@@ -129,17 +130,13 @@ class _Tree:
             failures, _ = found.failures(node)
             # Others with fewer failures go first; this one waits with what is known of it.
             if failures > branch.failures:
-                yield _Branch(failures, self._next(), chosen, found)
+                yield _Branch(failures, next(self._orders), chosen, found)
                 return
             self.readings.setdefault(target.key, target.readings)
             for reading in target.readings[:0:-1]:
-                yield _Branch(failures, self._next(), {**chosen, target.key: reading})
+                yield _Branch(failures, next(self._orders), {**chosen, target.key: reading})
             chosen = {**chosen, target.key: target.meant}
         self._add(found, chosen)
-
-    def _next(self) -> int:
-        self._made += 1
-        return -self._made
 
     def _add(self, found: finding.Found, chosen: Mapping[object, Reading]) -> None:
         if any(found.is_refuted(other.found) for other in self.leaves):

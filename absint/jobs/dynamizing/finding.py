@@ -9,14 +9,13 @@ from typing import Final, NamedTuple
 
 from absint.jobs.dynamizing.preparing import overridable
 from absint.jobs.dynamizing.repairing import Choice, Decided, Repairing
-from absint.jobs.dynamizing.resizing import GIVEN_UP, BakedError, Change, Fixed, Resizing
+from absint.jobs.dynamizing.resizing import GIVEN_UP, BakedError, Change, Fixed, Resizing, dims_in
 from absint.jobs.dynamizing.searching import MayVary, Search
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import Expr
-from absint.lattices.value import Tensor, Value
-from absint.program.limits import CHECK
-from absint.program.steps import LoopHead
+from absint.lattices.value import Value
+from absint.program import limits, steps
 from absint.shapes import interpretation, refinement, rounds, summaries
 from absint.solution.analysed import Analysed
 from absint.solution.constraints import Recorder
@@ -79,14 +78,11 @@ class Found:
         """The nodes of which a parameter is resized: numbers of channels, filters and groups are the model's own, and a
         reading that makes them a function of a size of the inputs is refuted by one that does not.
         """
-        found = set[int]()
-        for node, item in enumerate(self.run.nodes):
-            if item.operator in _PARAMETERS and item.operation is not None and self.states[node]:
-                for value in self.run.seen(node, self.states)[1][1:]:
-                    dims = value.shape.dims[:2] if isinstance(value, Tensor) and not value.shape.is_top else ()
-                    if any(map(self.run.resizing.varies, dims)):
-                        found.add(node)
-        return frozenset(found)
+        items = enumerate(self.run.nodes)
+        nodes = (node for node, item in items if item.operator in _PARAMETERS and item.operation is not None)
+        seen = ((node, self.run.seen(node, self.states)[1][1:]) for node in nodes if self.states[node])
+        sizes = ((node, dim) for node, values in seen for value in values for dim in dims_in(value)[:2])
+        return frozenset(node for node, dim in sizes if self.run.resizing.varies(dim))
 
     def failures(self, before: int | None = None) -> Failures:
         """How many requirements are left before some node: those that only the old sizes meet, and all."""
@@ -111,7 +107,7 @@ def find(
     is_stale = False
     for _ in range(MAX_ROUNDS):
         run = Repairing(analysed.program, inputs, resizing, decided, chosen, facts, fed)
-        states = refinement.solved(analysed.lowered, run, CHECK) or []
+        states = refinement.solved(analysed.lowered, run, limits.CHECK) or []
         narrow = narrowing(analysed, run, states)
         search = Search(run, states, trials, may_vary)
         vain = {c.origin.node for c in narrow if (c.origin.node, c.formula) in hopeless}
@@ -158,7 +154,7 @@ def _looped(
         return False
     run, names = search.run, frozenset[str]().union(*(c.formula.free_symbols for c in narrow))
     for head, item in enumerate(run.nodes):
-        changes = list(search.starts(head, names)) if isinstance(item.step, LoopHead) else []
+        changes = list(search.starts(head, names)) if isinstance(item.step, steps.LoopHead) else []
         left = _left_by(analysed, run, decided, changes) if 0 < len(changes) <= _MOST_STARTS else len(narrow)
         if left >= len(narrow):
             continue
@@ -172,7 +168,7 @@ def _looped(
 def _left_by(analysed: Analysed, run: Repairing, decided: Decisions, changes: Sequence[Change]) -> int:
     """The number of requirements that are left after further decisions."""
     changed = run.deciding(deciding(decided, changes))
-    states = refinement.solved(analysed.lowered, changed, CHECK)
+    states = refinement.solved(analysed.lowered, changed, limits.CHECK)
     return len(narrowing(analysed, changed, states)) if states else 1 << 20
 
 

@@ -29,10 +29,9 @@ from typing import Final, cast
 import numpy as np
 
 from absint.errors import UsageError
+from absint.jobs.dynamizing import preparing, resizing
 from absint.jobs.dynamizing.finding import Found
-from absint.jobs.dynamizing.preparing import Axes, Request
-from absint.jobs.dynamizing.resizing import Array
-from absint.lattices.terms.expr import Expr, Symbol, const, symbol
+from absint.lattices.terms.expr import Symbol, const, symbol
 from absint.lattices.value import Tensor
 from absint.model.messages import GraphMessage, ValueInfoMessage
 from absint.packages import is_installed
@@ -81,7 +80,7 @@ class Stacking:
     def __init__(self, analysed: Analysed, axes: Mapping[str, Mapping[int, str]], symbol: str) -> None:
         self._analysed = analysed
         self._axes = {name: [at for at, text in of.items() if text == symbol] for name, of in axes.items()}
-        self._several: list[dict[str, Array]] | None = None
+        self._several: list[dict[str, resizing.Array]] | None = None
         self._why_not = self._problem()
 
     def _problem(self) -> str:
@@ -113,7 +112,7 @@ class Stacking:
         first, *single = cast("list[Outputs]", found[: _ROWS + 1])
         return _judged(first, single, cast("list[Outputs]", found[_ROWS + 1 :]))
 
-    def _feeds(self) -> list[dict[str, Array]]:
+    def _feeds(self) -> list[dict[str, resizing.Array]]:
         """Feeds of the first row, again, of the others, and of the first two and of all stacked."""
         several = [self._drawn(seed) for seed in range(_ROWS)]
         held = [name for name in several[0] if self._axes.get(name)]
@@ -124,14 +123,14 @@ class Stacking:
         ]
         return [rows[0], *rows, *stacks]
 
-    def _along(self, name: str, arrays: Sequence[Array], end: int | None) -> Array:
+    def _along(self, name: str, arrays: Sequence[resizing.Array], end: int | None) -> resizing.Array:
         """The first places of the arrays, side by side on the axis of the rows."""
         (axis,) = self._axes[name]
         return np.concatenate([array.take(range(array.shape[axis])[:end], axis) for array in arrays], axis)
 
-    def _drawn(self, seed: int) -> dict[str, Array]:
+    def _drawn(self, seed: int) -> dict[str, resizing.Array]:
         names = {name: _OTHER_SIZES[at % len(_OTHER_SIZES)] for at, name in enumerate(sorted(self._analysed.symbols))}
-        return cast("dict[str, Array]", feeds_for(self._analysed, names, seed=seed))
+        return cast("dict[str, resizing.Array]", feeds_for(self._analysed, names, seed=seed))
 
 
 def _judged(first: Outputs, single: Sequence[Outputs], stacked: Sequence[Outputs]) -> Compared:
@@ -143,9 +142,9 @@ def _judged(first: Outputs, single: Sequence[Outputs], stacked: Sequence[Outputs
         if not all(isinstance(each, np.ndarray) for each in (array, *singles, *whole)):
             without.append(name)
             continue
-        parts, stacks = cast("list[Array]", singles), cast("list[Array]", whole)
+        parts, stacks = cast("list[resizing.Array]", singles), cast("list[resizing.Array]", whole)
         axis = _axis(parts, stacks)
-        if axis is None or not _close(cast("Array", array), parts[0]):
+        if axis is None or not _close(cast("resizing.Array", array), parts[0]):
             without.append(name)
         elif not all(
             any(_close(stack, other) for other in _stacks(parts[:count], axis)) for count, stack in enumerate(stacks, 2)
@@ -155,7 +154,7 @@ def _judged(first: Outputs, single: Sequence[Outputs], stacked: Sequence[Outputs
     return Compared(reason, False, tuple(differing), tuple(without), stacked)
 
 
-def _axis(parts: Sequence[Array], stacks: Sequence[Array]) -> int | None:
+def _axis(parts: Sequence[resizing.Array], stacks: Sequence[resizing.Array]) -> int | None:
     """The axis that grows with the rows; None if there is none, or if several change."""
     shape = parts[0].shape
     if any(part.shape != shape for part in parts) or any(stack.ndim != len(shape) for stack in stacks):
@@ -168,7 +167,7 @@ def _axis(parts: Sequence[Array], stacks: Sequence[Array]) -> int | None:
     return None
 
 
-def _stacks(parts: Sequence[Array], axis: int) -> Iterator[Array]:
+def _stacks(parts: Sequence[resizing.Array], axis: int) -> Iterator[resizing.Array]:
     """The rows along an axis, in one block each or in parts that alternate."""
     shape = parts[0].shape
     size = shape[axis]
@@ -179,7 +178,7 @@ def _stacks(parts: Sequence[Array], axis: int) -> Iterator[Array]:
             yield joined.reshape(*shape[:axis], size * len(parts), *shape[axis + 1 :])
 
 
-def _close(one: Array, other: Array) -> bool:
+def _close(one: resizing.Array, other: resizing.Array) -> bool:
     if one.shape != other.shape or one.dtype != other.dtype:
         return False
     if one.dtype.kind not in "fc":
@@ -198,7 +197,7 @@ class Judging:
     def __init__(
         self,
         analysed: Analysed,
-        request: Request,
+        request: preparing.Request,
         graph: GraphMessage,
         written: Callable[[Found], bytes | None],
         mended: Callable[[Found], Analysed],
@@ -284,15 +283,8 @@ class Judging:
         one row would give another shape beside further rows.
         """
         ends = [self._analysed.operands[name] for name in self._analysed.outputs if name in self._analysed.operands]
-        for node, index in ends:
-            value = other.states[node][index]
-            if isinstance(value, Tensor) and not value.shape.is_top:
-                of_rows = [
-                    dim for dim in value.shape if isinstance(dim, Expr) and not names.isdisjoint(dim.free_symbols)
-                ]
-                if len(of_rows) > 1:
-                    return True
-        return False
+        shapes = (resizing.dims_in(other.states[node][index]) for node, index in ends)
+        return any(sum(not names.isdisjoint(dim.free_symbols) for dim in dims) > 1 for dims in shapes)
 
     def is_as_declared(self, found: Found) -> bool:
         """Outputs have the symbols that the author declares, and there are such outputs."""
@@ -302,7 +294,7 @@ class Judging:
         """The axes of outputs that are not as the caller has named them."""
         return self._lacking(found, self._outputs)
 
-    def _lacking(self, found: Found, outputs: Axes) -> list[str]:
+    def _lacking(self, found: Found, outputs: preparing.Axes) -> list[str]:
         missing = []
         for name, axes in outputs.items():
             node, index = self._analysed.operands[name]
@@ -314,7 +306,7 @@ class Judging:
         return missing
 
 
-def _declared(graph: GraphMessage, request: Request) -> dict[str, dict[int, str]]:
+def _declared(graph: GraphMessage, request: preparing.Request) -> dict[str, dict[int, str]]:
     """The axes of outputs that the author declares to be one of the new symbols: by its name, or by that which the axis
     of an input had before.
     """

@@ -13,6 +13,7 @@ from typing import Final
 from onnx import ModelProto, ValueInfoProto
 
 from absint.errors import UsageError
+from absint.jobs.dynamizing.resizing import dims_in
 from absint.lattices.limits import Limits
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Dim, Expr, Symbol, sole_atom, symbol
@@ -22,8 +23,7 @@ from absint.lattices.text.tokens import reads_as_name
 from absint.lattices.value import Tensor, Value
 from absint.model.protos import remove
 from absint.program.steps import Operand
-from absint.questions.rows.answer import is_called_batch, place_of
-from absint.questions.rows.evidence import InputAxis
+from absint.questions.rows import answer, evidence
 from absint.questions.sizes.contracts import contract
 from absint.solution.analysed import Analysed
 from absint.solver.constraints import meets
@@ -143,10 +143,8 @@ def _operator(analysed: Analysed, node: int) -> str:
 
 def _symbols(analysed: Analysed, name: str) -> dict[int, str]:
     """The axes of an input that are symbols of the model."""
-    value = analysed.values.get(name)
-    if not isinstance(value, Tensor) or value.shape.is_top:
-        return {}
-    atoms = {axis: sole_atom(dim) for axis, dim in enumerate(value.shape) if isinstance(dim, Expr)}
+    dims = enumerate(dims_in(analysed.values.get(name)))
+    atoms = {axis: sole_atom(dim) for axis, dim in dims if isinstance(dim, Expr)}
     return {axis: atom.name for axis, atom in atoms.items() if isinstance(atom, Symbol)}
 
 
@@ -227,12 +225,12 @@ class Request:
             name: [axis for of in self.axes.values() for axis, text in of.items() if text == name]
             for name in self.sizes
         }
-        self.promised = {name for name, axes in at.items() if is_called_batch(name, axes)}
+        self.promised = {name for name, axes in at.items() if answer.is_called_batch(name, axes)}
         """The symbols that count rows: as the caller says, else as their names do."""
         self.assumed: set[str] = set()
         """The symbols that may count rows where nobody names one."""
         if rows:
-            self.promised = {self._symbol_at(place_of(analysed, text, "--rows")) for text in rows}
+            self.promised = {self._symbol_at(answer.place_of(analysed, text, "--rows")) for text in rows}
         elif not self.promised:
             self.assumed = {text for of in self.axes.values() for at, text in of.items() if not at} & {
                 text for text, size in self.sizes.items() if size > 1
@@ -240,7 +238,7 @@ class Request:
         for name, wanted in of_outputs.items():
             self.outputs[name] = dict(_of_output(analysed, name, wanted, self.sizes))
 
-    def _symbol_at(self, place: InputAxis) -> str:
+    def _symbol_at(self, place: evidence.InputAxis) -> str:
         found = self.axes.get(place.input, {}).get(place.axis)
         if found is None:
             raise UsageError(f"--rows {place}: the axis gets no symbol; name one, as {place}=batch")

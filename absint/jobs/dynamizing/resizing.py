@@ -16,6 +16,7 @@ from absint.lattices.logic.relation import FALSE, TRUE, YES, Relation
 from absint.lattices.terms.expr import Dim, Expr, add, const, mul, sub, symbol
 from absint.lattices.terms.normal import Substitution
 from absint.lattices.terms.polynomials import exact_quotient
+from absint.lattices.value import Tensor, Value
 from absint.solver.candidates import alone, coprime
 
 Array = npt.NDArray[Any]
@@ -111,6 +112,11 @@ class Resizing:
             scaled = exact_quotient(whole, was)
             if isinstance(scaled, Expr):
                 yield scaled
+
+
+def dims_in(value: Value | None) -> tuple[Dim, ...]:
+    """The sizes of a tensor; none if its rank is not known."""
+    return tuple(value.shape) if isinstance(value, Tensor) and not value.shape.is_top else ()
 
 
 def _samples(sizes: Mapping[str, int]) -> Iterator[dict[str, int]]:

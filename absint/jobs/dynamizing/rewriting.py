@@ -12,7 +12,7 @@ from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto,
 
 from absint.jobs.dynamizing.finding import Found
 from absint.jobs.dynamizing.repairing import integers_of, numbers_of
-from absint.jobs.dynamizing.resizing import Array, Band, Recipe, TableError, Tables, are_places, evaluated
+from absint.jobs.dynamizing.resizing import Array, Band, Recipe, TableError, Tables, are_places, dims_in, evaluated
 from absint.jobs.rewriting import emitting, folding
 from absint.lattices.terms.expr import ONE_EXPR, Expr, Symbol, const
 from absint.lattices.terms.normal import sole_atom
@@ -327,12 +327,10 @@ def _places(analysed: Analysed, found: Found) -> dict[str, tuple[str, int]]:
     """An input and an axis for each symbol that is the size of one."""
     places: dict[str, tuple[str, int]] = {}
     for name, node in analysed.input_nodes.items():
-        value = found.states[node][0]
-        if isinstance(value, Tensor) and not value.shape.is_top:
-            for axis, dim in enumerate(value.shape):
-                symbol = sole_atom(dim) if isinstance(dim, Expr) else None
-                if isinstance(symbol, Symbol):
-                    places.setdefault(symbol.name, (name, axis))
+        for axis, dim in enumerate(dims_in(found.states[node][0])):
+            symbol = sole_atom(dim) if isinstance(dim, Expr) else None
+            if isinstance(symbol, Symbol):
+                places.setdefault(symbol.name, (name, axis))
     return places
 
 

@@ -146,14 +146,8 @@ class Search:
 
     def _sizes(self, inputs: Inputs) -> list[Expr]:
         """The changed sizes of the inputs, and numbers in them."""
-        found: dict[Expr, None] = {}
-        for value in inputs:
-            if isinstance(value, Tensor) and not value.shape.is_top:
-                numbers = numbers_of(value) or []
-                for dim in (*value.shape, *numbers):
-                    if isinstance(dim, Expr) and self._resizing.varies(dim):
-                        found[dim] = None
-        return list(found)
+        dims = (dim for value in inputs for dim in (*resizing.dims_in(value), *(numbers_of(value) or ())))
+        return list(dict.fromkeys(dim for dim in dims if isinstance(dim, Expr) and self._resizing.varies(dim)))
 
     def _options(self, node: int, inputs: Inputs, wanted: Sequence[Expr], *, here: bool = False) -> Iterator[Change]:
         """The sizes and numbers of the inputs that may belong to one of the sizes; `here` to those of the inputs."""

@@ -19,9 +19,8 @@ from absint.lattices.value import AnyTensor, Value, parts
 from absint.program.steps import Operand
 from absint.questions.sizes.nearest import nearest
 from absint.shapes.names import dims_of
+from absint.solution import constraints, naming
 from absint.solution.analysed import Analysed
-from absint.solution.constraints import Recorder, recorded
-from absint.solution.naming import names_of
 from absint.solver.constraints import Origin
 
 
@@ -107,7 +106,7 @@ def _computed(analysed: Analysed) -> Iterator[tuple[Operand, Value]]:
 
 def dynamic(analysed: Analysed) -> Dynamic:
     """Everything in the analysed model that is not fixed."""
-    texts = names_of(analysed)
+    texts = naming.names_of(analysed)
     causes = _Causes(analysed)
     outputs: list[DynamicValue] = []
     inner: list[DynamicValue] = []
@@ -134,7 +133,7 @@ def _row(name: str, value: Value, text: Callable[[Dim], str], causes: tuple[Caus
 class _Causes:
     def __init__(self, analysed: Analysed) -> None:
         self._analysed = analysed
-        self._recorder = Recorder(analysed.lowered, analysed.last)
+        self._recorder = constraints.Recorder(analysed.lowered, analysed.last)
         self._elements = {element.symbol: element.name for element in analysed.declared_inputs.elements.values()}
         self.of = cache(self._read)
         """The causes of all sizes in a value that are no numbers; None if there are no such sizes."""
@@ -302,4 +301,4 @@ class _Search:
 def _relations(analysed: Analysed) -> list[Relation]:
     """Requirements and premises over sizes of the inputs alone."""
     known = {*analysed.symbols}
-    return [formula for formula in recorded(analysed).base.distinct if formula.free_symbols <= known]
+    return [formula for formula in constraints.recorded(analysed).base.distinct if formula.free_symbols <= known]

@@ -16,8 +16,7 @@ from absint.jobs.linting.finding import FileReport, Finding, LintResult, fingerp
 from absint.jobs.linting.settings import Patterns, Selection, Settings, read_prefixes
 from absint.lattices.text.documents import Document
 from absint.lattices.text.forms import Key, by_name
-from absint.model.opening import absent
-from absint.model.writing import write_file
+from absint.model import opening, writing
 from absint.program.limits import LimitError
 from absint.program.rules.files import read_table
 from absint.runs.allowance import explained
@@ -49,7 +48,7 @@ def models(given: Sequence[str | os.PathLike[str]], root: Path, exclude: Pattern
         if os.path.isdir(path):
             found.update(dict.fromkeys(_below(path, root, exclude)))
         elif not os.path.lexists(path):
-            raise UsageError(f"{path} {absent(path)}")
+            raise UsageError(f"{path} {opening.absent(path)}")
         elif not (force and exclude.match(relative(path, root))):
             found[shown(path)] = None
     if not found and not force:
@@ -125,7 +124,7 @@ def write_baseline(path: Path, files: Sequence[FileReport]) -> None:
         for file in files
         if file.findings
     }
-    write_file(BASELINE.text(found) + "\n", path)
+    writing.write_file(BASELINE.text(found) + "\n", path)
 
 
 def without_known(files: Sequence[FileReport], known: Known, path: Path) -> tuple[list[FileReport], int]:

@@ -25,15 +25,10 @@ from absint.lattices.terms.expr import Atom, Dim, Expr, Symbol, const, product, 
 from absint.lattices.terms.normal import substitute
 from absint.lattices.value import BOTTOM, Tensor, Value, map_tensors
 from absint.model.weights import Array, array_of
-from absint.program.graph import Scope
-from absint.program.limits import CHECK
+from absint.program import graph, limits, steps
 from absint.program.nodes import Nodes, Path
-from absint.program.steps import IfJoin, LoopBody, LoopExit, Operand
-from absint.shapes.analysis import ShapeAnalysis
-from absint.shapes.refinement import solved
-from absint.shapes.rounds import Learned
+from absint.shapes import analysis, refinement, rounds, summaries
 from absint.shapes.sizes import facts_of
-from absint.shapes.summaries import State
 from absint.solution.analysed import Analysed
 from absint.transfer.traits import RANDOM
 
@@ -50,7 +45,7 @@ class Fitting:
         """By a product of sizes, a relation that bounds it, and how often the product is in it."""
         self._seen: set[tuple[Shape, int]] = set()
 
-    def see(self, nodes: Nodes, node: int, state: State) -> None:
+    def see(self, nodes: Nodes, node: int, state: summaries.State) -> None:
         """What a node gives is computed in each run that gets further: a node of the main graph, at the first visit."""
         if nodes[node].gate >= 0 or str(nodes[node].path):
             return
@@ -96,8 +91,8 @@ class Exact:
         self._nodes = program.nodes
         given = {} if sizes is None else _inputs(analysed, sizes)
         see = partial(fitting.see, program.nodes) if fitting is not None else None
-        self._analysis = ShapeAnalysis(program, facts, inputs=given, trace=see)
-        self._states = solved(changed(analysed.lowered, program=program), self._analysis, CHECK) or []
+        self._analysis = analysis.ShapeAnalysis(program, facts, inputs=given, trace=see)
+        self._states = refinement.solved(changed(analysed.lowered, program=program), self._analysis, limits.CHECK) or []
         self._doubtful = self._reached(
             node
             for node, item in enumerate(self._nodes)
@@ -112,7 +107,7 @@ class Exact:
         """A flag for each node that depends on what a caller feeds."""
         return self._reached(self._given)
 
-    def array(self, operand: Operand) -> Array | None:
+    def array(self, operand: steps.Operand) -> Array | None:
         """The elements of a value that is made of the inputs, if they are the same in every run; None for a large one
         too.
         """
@@ -125,7 +120,7 @@ class Exact:
     def taken(self, join: int) -> bool | None:
         """The branch that an If takes in every run that reaches it, by the node that joins the branches."""
         step = self._nodes[join].step
-        if not isinstance(step, IfJoin):
+        if not isinstance(step, steps.IfJoin):
             return None
         gates = step.then_gate, step.else_gate
         if any(self._doubtful[gate] for gate in gates):
@@ -173,7 +168,7 @@ class Exact:
         """None of the dims is 0."""
         return all((dim.bounds.lo or 0) >= 1 for dim in dims)
 
-    def tensor(self, operand: Operand | None) -> Tensor | None:
+    def tensor(self, operand: steps.Operand | None) -> Tensor | None:
         """A tensor on which all runtimes agree."""
         if operand is None or operand[0] < 0 or self._doubtful[operand[0]]:
             return None
@@ -185,7 +180,7 @@ class Exact:
         found = self._restored.get(value)
         return self._restored.setdefault(value, value.replace(originals)) if found is None else found
 
-    def is_sure(self, node: NodeProto, place: int, scope: Scope, path: str) -> bool:
+    def is_sure(self, node: NodeProto, place: int, scope: graph.Scope, path: str) -> bool:
         """The node cannot fail, has no other effect than its outputs, and gives the same ones in every run.
 
         So it is of a Dropout, which draws numbers in training alone: `noops` asks whether that is off.
@@ -199,7 +194,7 @@ class Exact:
         numbers = self._nodes_of_call(operand, node.name or f"{node.op_type}#{place}", path)
         return bool(numbers) and all(map(self.is_certain, numbers))
 
-    def _nodes_of_call(self, output: Operand, label: str, around: str) -> list[int]:
+    def _nodes_of_call(self, output: steps.Operand, label: str, around: str) -> list[int]:
         """The nodes of a call of a function, by one of its outputs, its label and the path of the graph that it stands
         in; none where the call gives back what another node computes.
         """
@@ -254,7 +249,7 @@ class Exact:
         step = self._nodes[number].step
         if step is None:
             return []
-        back = [producer for producer, _ in step.back] if isinstance(step, LoopBody) else []
+        back = [producer for producer, _ in step.back] if isinstance(step, steps.LoopBody) else []
         return [producer for producer in (*step.after, *back) if producer >= 0]
 
 
@@ -309,7 +304,7 @@ class Known(Exact):
         {"MaxPool", "AveragePool", "LpPool", "Resize", "Upsample", "Range", "Loop", "Scan"}
     )
 
-    def __init__(self, analysed: Analysed, required: Sequence[Learned] = ()) -> None:
+    def __init__(self, analysed: Analysed, required: Sequence[rounds.Learned] = ()) -> None:
         """`required` are requirements that hold too: what is known then, is known of the nodes behind them."""
         inputs = analysed.declared_inputs
         stated = [item.relation for item in required]
@@ -321,7 +316,7 @@ class Known(Exact):
             for known in _stages(list(self._held(analysed)), len(self._nodes)):
                 self._later.insert(0, (max(item.node for item in known), Known(analysed, known)))
 
-    def _held(self, analysed: Analysed) -> Iterator[Learned]:
+    def _held(self, analysed: Analysed) -> Iterator[rounds.Learned]:
         """The requirements that became facts of the analysis, and that nodes state without numeric premises."""
         facts = self._analysis.facts
         for item in sorted(analysed.last.learned, key=lambda item: item.node):
@@ -347,7 +342,7 @@ class Known(Exact):
     def trips(self, end: int) -> int | None:
         """The number of trips of a Loop in every run that reaches it, if the loop itself cannot fail."""
         step = self._nodes[end].step
-        if not isinstance(step, LoopExit):
+        if not isinstance(step, steps.LoopExit):
             return None
         parts = step.parts(self._nodes[end].operands)
         before = (step.head, *(node for node, _ in (parts.limit, parts.condition, parts.goes_on) if node >= 0))
@@ -358,7 +353,7 @@ class Known(Exact):
         found = self._analysis.trips.get(step.head)
         return found.const if isinstance(found, Expr) else None
 
-    def _is_scalar(self, operand: Operand) -> bool:
+    def _is_scalar(self, operand: steps.Operand) -> bool:
         """The value is a scalar, or absent."""
         value = self._states[operand[0]][operand[1]] if operand[0] >= 0 else None
         return operand[0] < 0 or (isinstance(value, Tensor) and value.shape.rank == 0)
@@ -368,7 +363,7 @@ class Known(Exact):
         return all((dim.bounds.lo or 0) >= 1 or (self._facts.simplify(dim).bounds.lo or 0) >= 1 for dim in dims)
 
 
-def _stages(learned: Sequence[Learned], nodes: int) -> Iterator[Sequence[Learned]]:
+def _stages(learned: Sequence[rounds.Learned], nodes: int) -> Iterator[Sequence[rounds.Learned]]:
     """The requirements of nodes near the first one, and all."""
     near = min((item.node for item in learned), default=0) + nodes // _NEAR
     first = [item for item in learned if item.node <= near]

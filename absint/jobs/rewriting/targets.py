@@ -22,7 +22,7 @@ from absint.jobs.rewriting.exact import Exact
 from absint.jobs.rewriting.folding import reads
 from absint.jobs.rewriting.noops import Operands, dims_of
 from absint.lattices.dtype import DType
-from absint.lattices.terms.expr import Dim, Expr, const
+from absint.lattices.terms.expr import ONE_EXPR, ZERO_EXPR, Dim, Expr, const
 from absint.lattices.terms.polynomials import exact_quotient
 from absint.model.protos import put
 from absint.transfer.traits import SHAPE_ALONE
@@ -89,7 +89,7 @@ def _reshape(operands: Sized, plain: Options) -> Options:
         is_inferred = number.const == -1 and (operands.never_fails or operands.requires_nothing)
         if axis < len(before) and not is_kept and after[axis] is before[axis] and number.const is None:
             if number is before[axis]:
-                each.append(_ZERO)
+                each.append(ZERO_EXPR)
         elif is_inferred and (after[axis].const or 0) >= 1:
             each = [after[axis]]
         elif is_inferred and not allowzero and _is_size(operands, before, after, axis):
@@ -138,7 +138,7 @@ def _expand(operands: Sized, plain: Options) -> Options:
         return plain
     shift = len(plain) - len(before)
     return [
-        [number, _ONE] if axis >= shift and number is before[axis - shift] else [number]
+        [number, ONE_EXPR] if axis >= shift and number is before[axis - shift] else [number]
         for axis, (number,) in enumerate(plain)
     ]
 
@@ -185,8 +185,6 @@ _BROADCASTS: Final = 8
 """The version since which all of them do, without attributes."""
 _TAKES_AXES: Final = 18
 """The version of Resize that has axes."""
-_ZERO: Final = const(0)
-_ONE: Final = const(1)
 _OPTIONS: Final[Mapping[tuple[str, int], Callable[[Sized, Options], Options]]] = {
     ("Reshape", 1): _reshape,
     ("Expand", 1): _expand,

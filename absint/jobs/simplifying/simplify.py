@@ -136,8 +136,6 @@ def _inlined(analysed: Analysed, model: ModelProto, end: float) -> tuple[Analyse
         left = ", ".join(sorted(function.name for function in copy.functions))
         raise UsageError(f"onnx does not inline {left}: simplify without inlining")
     found = analysed.again(outlined_copy(copy, analysed.loaded), {})
-    assert isinstance(analysed, Result)
-    assert isinstance(found, Result)
     try:
         verdict = proof(analysed, found, end - monotonic()).verdict
     except DeadlineError:
@@ -212,10 +210,8 @@ class _Job:
         every = rounds.Rounds(self._passes, self._again, exact.Known, keeps_sizes, end, self._is_legal)
         return _Copy(model, every.run(model, self._analysed, self._known, kept))
 
-    def _again(self, model: ModelProto) -> Result:
-        found = self._analysed.again(outlined_copy(model, self._analysed.loaded), {})
-        assert isinstance(found, Result)
-        return found
+    def _again(self, model: ModelProto) -> Analysed:
+        return self._analysed.again(outlined_copy(model, self._analysed.loaded), {})
 
     def _tried(self, made: _Copy) -> tuple[_Copy, str]:
         """The copy, and what keeps it from being proved equal; empty if it is."""
@@ -228,8 +224,7 @@ class _Job:
         made = replace(made, unchecked=checked.unchecked)
         if checked.complaint:
             return made, checked.complaint
-        assert isinstance(self._analysed, Result)
-        copy = made.passed.found if isinstance(made.passed.found, Result) else self._again(model)
+        copy = self._again(model) if made.passed.found is None else made.passed.found
         left = (self._end - monotonic()) / 2  # where that is too short, there is time for halves of the changes
         if left <= 0:
             return made, _OVER
