@@ -51,11 +51,6 @@ class Body(NamedTuple):
         return f"{self.path}/{name}" if self.path else name
 
     @property
-    def is_function(self) -> bool:
-        """It is the body of a function."""
-        return isinstance(self.graph, FunctionProto)
-
-    @property
     def declared(self) -> Iterator[ValueInfoProto]:
         """The declarations of its values; in the main graph, of those that are computed."""
         if isinstance(self.graph, FunctionProto):
@@ -304,9 +299,9 @@ class Runs:
     def _by_paths(self) -> tuple[session.Handed, list[str]]:
         """The model with the graph of each body named by its path."""
         copy = copied(self._result.model)
-        calls = tuple(f"{body.path}/" for body in bodies(copy) if body.is_function)
+        calls = tuple(f"{body.path}/" for body in bodies(copy) if isinstance(body.graph, FunctionProto))
         for body in bodies(copy):
-            if body.is_function or body.path.startswith(calls):
+            if isinstance(body.graph, FunctionProto) or body.path.startswith(calls):
                 continue
             if body.path:
                 body.graph.name = f"{MARK}{body.path}"

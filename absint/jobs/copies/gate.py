@@ -62,8 +62,6 @@ def sized_by(analysed: Analysed) -> set[int]:
     return reached((number for operands in stacked for number, _ in operands if number >= 0), before)
 
 
-# The gate.
-
 MAX_LEFT_OUT: Final = 64
 """Most types that are searched for one at a time; if more are in the way, all that was written is removed."""
 

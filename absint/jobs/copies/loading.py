@@ -43,9 +43,7 @@ class Loading:
         self.lost = self._before.lost
         """One line on why onnxruntime gave no answer."""
         if is_needed and not is_asked:
-            self.lost = (
-                "onnxruntime was not asked" if not load else "onnxruntime, which would load it, is not installed"
-            )
+            self.lost = f"onnxruntime{', which would load it, is not installed' if load else ' was not asked'}"
         elif self._before.refusal and not self.lost:
             self.lost = f"onnxruntime does not load the model itself: {self._before.refusal}"
         self._is_asked = is_asked

@@ -139,17 +139,13 @@ class Source(NamedTuple):
     """A model that is rewritten."""
 
     outline: Outline
+    """Its model lacks the data of large tensors."""
     opened: opening.Opened
     folder: Path | None
     target: str
 
-    @property
-    def model(self) -> ModelProto:
-        """The model without the data of large tensors."""
-        return self.outline.model
-
     def made(self, copy: ModelProto, *, copy_weights: bool) -> Made:
-        """Write a copy of `model` to the target, or give it with all of its data. Raises UsageError if that fails."""
+        """Write a copy of the outline to the target, or give it with all its data. Raises UsageError if that fails."""
         pieces = pieces_of(copy, self.outline, self.opened)
         size = size_of(pieces)
         if self.target:

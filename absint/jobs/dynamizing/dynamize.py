@@ -89,11 +89,8 @@ def baked(settled: choosing.Settled, rewriter: rewriting.Rewriter, legal: Contra
     analysed, resizing = found.setting.analysed, found.setting.resizing
     required = {clause.relation for clause in legal.clauses}
     held = {name for name, size in resizing.sizes.items() if eq(symbol(name), size) in required}
-    places: dict[rewriting.Place, None] = {(node, target.operand): None for node, target in found.run.targets.items()}
-    places.update(dict.fromkeys(found.decided))
-    for place in sorted(places):
-        problem = rewriter.problems.get(place, "")
-        how = rewriter.how.get(place, "")
+    for place in sorted({*((node, target.operand) for node, target in found.run.targets.items()), *found.decided}):
+        problem, how = rewriter.problems.get(place, ""), rewriter.how.get(place, "")
         for where, old, new in _entries(found, place):
             yield _item(analysed, place, where, old, new, how, problem)
     yield from _undecided(settled)
@@ -248,7 +245,7 @@ def dynamize(
             """The analysis of a copy, with symbols bound to sizes."""
             return analysed.again(_loaded(analysed, opened.data, outline.pieces(model), model), sizes)
 
-        base = copied(source.model)
+        base = copied(source.outline.model)
         static, axes, taken = preparing.prepared(analysed, axes, base, lambda: variant(base, {}), limits)
         request = preparing.Request(static, axes, rows)
         constants = rewriting.Constants(static, base, outline, opened)
@@ -380,9 +377,7 @@ def _other_elements(before: Analysed, after: Analysed, rewriter: rewriting.Rewri
         new = after.values.get(name)
         if not isinstance(old, Tensor) or not isinstance(new, Tensor):
             yield name
-        elif (node, operand) in rewriter.spelt:
-            continue
-        else:
+        elif (node, operand) not in rewriter.spelt:
             was, now = elements_of(old), elements_of(new)
             if new.shape is not old.shape or (was is not None and now is not None and was != now):
                 yield name

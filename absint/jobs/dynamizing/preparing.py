@@ -95,7 +95,7 @@ def sized(analysed: Analysed) -> list[int]:
     found = []
     for node in overridable(analysed).values():
         uses = _uses(analysed, (node, 0))
-        if any(operand in _SHAPES.get(_operator(analysed, user), ()) for user, operand in uses):
+        if any(operand in _SHAPES.get(analysed.nodes[user].operator, ()) for user, operand in uses):
             found.append(node)
     return found
 
@@ -119,7 +119,7 @@ def _is_shape(analysed: Analysed, operand: Operand, depth: int = 0) -> bool:
     if not uses or not is_integer or is_output or depth > 8:
         return False
     for user, place in uses:
-        operator = _operator(analysed, user)
+        operator = analysed.nodes[user].operator
         if place in _SHAPES.get(operator, ()):
             continue
         if operator not in _ARITHMETIC or not _is_shape(analysed, (user, 0), depth + 1):
@@ -134,11 +134,6 @@ def _uses(analysed: Analysed, operand: Operand) -> list[tuple[int, int]]:
         for place, read in enumerate(item.operands)
         if read == operand
     ]
-
-
-def _operator(analysed: Analysed, node: int) -> str:
-    operation = analysed.nodes[node].operation
-    return operation.op_type if operation is not None and not operation.domain else ""
 
 
 def _symbols(analysed: Analysed, name: str) -> dict[int, str]:

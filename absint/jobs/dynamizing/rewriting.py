@@ -215,10 +215,8 @@ class Rewriter:
 
     def _replace_operands(self) -> None:
         found = self._found
-        meant = {node: target for node, target in sorted(found.run.targets.items()) if target.meant}
-        places: dict[Place, None] = {(node, target.operand): None for node, target in meant.items()}
-        places.update(dict.fromkeys(sorted(found.decided)))
-        for place in sorted(places):
+        read = ((node, target.operand) for node, target in found.run.targets.items() if target.meant)
+        for place in sorted({*read, *found.decided}):
             try:
                 self._replace(place)
             except (emitting.NotWrittenError, TableError) as error:

@@ -164,7 +164,8 @@ class Search:
             for axis, dim in enumerate(value.shape):
                 for size in wanted:
                     for variant in self._resizing.variants(size, dim, last=here):
-                        if variant is not dim and (not here or variant is size) and is_size(variant):
+                        lowest = variant.bounds.lo
+                        if lowest is not None and lowest >= 0 and variant is not dim and (not here or variant is size):
                             yield Change(node, operand, axis, variant, is_size=True)
 
     def starts(self, head: int, names: Collection[str]) -> Iterator[Change]:
@@ -349,12 +350,6 @@ class Search:
 def _is_other(one: Change, two: Change) -> bool:
     """Both change the same number or size, and not alike."""
     return one[:3] == two[:3] and one.is_size is two.is_size and one.value is not two.value
-
-
-def is_size(number: Expr) -> bool:
-    """It is never negative."""
-    lowest = number.bounds.lo
-    return lowest is not None and lowest >= 0
 
 
 def _from_end(inputs: Inputs, change: Change) -> int:

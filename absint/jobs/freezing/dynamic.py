@@ -138,16 +138,11 @@ class _Causes:
         self.of = cache(self._read)
         """The causes of all sizes in a value that are no numbers; None if there are no such sizes."""
 
-    @staticmethod
-    def _is_open(value: Value) -> bool:
-        for part in parts(value):
-            if isinstance(part, AnyTensor) and (part.shape.rank is None or not all(d.is_concrete for d in part.shape)):
-                return True
-        return False
-
     def _read(self, value: Value) -> tuple[Cause, ...] | None:
         symbols = (symbol for dim in dims_of(value) for symbol in sorted(dim.symbols, key=lambda s: s.key))
-        return tuple(dict.fromkeys(map(self._cause, symbols))) if self._is_open(value) else None
+        shapes = [part.shape for part in parts(value) if isinstance(part, AnyTensor)]
+        is_open = any(shape.rank is None or not all(dim.is_concrete for dim in shape) for shape in shapes)
+        return tuple(dict.fromkeys(map(self._cause, symbols))) if is_open else None
 
     def _cause(self, symbol: Symbol) -> Cause:
         if symbol in self._elements:

@@ -148,12 +148,12 @@ def freeze(
     """See `Result.freeze`."""
     with saving.rewriting(analysed, target) as source:
         gate.begin(analysed, load=load)
-        analysed, model = in_order(analysed, source.model)
+        analysed, model = in_order(analysed, source.outline.model)
         fixed = fix(analysed, sizes)
         tensors = [] if keep_inputs else constants(analysed, fixed.given)
         base = _declared(model, fixed)
         fixed = redeclared(fixed, base)
-        before = len(_nodes(source.model))
+        before = len(_nodes(source.outline.model))
         original = gate.Gate(analysed, model, load=load)
         typed, passed, left_out = _rewritten(original, base, fixed, tensors, load=load)
         made, size = source.made(typed, copy_weights=copy_weights), len(source.opened.data)

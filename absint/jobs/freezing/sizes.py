@@ -132,12 +132,9 @@ def _left(
     found = contract(whole, LIMITS)
     for clause in (*found.clauses, *contract(bound, LIMITS).clauses):
         if clause.relation is FALSE:
-            first = clause.because[0] if clause.because else None
-            if first is None:
-                raise IllegalSizesError(
-                    given, Failure(DECLARATION, "no sizes of the other symbols are legal with these")
-                )
-            raise IllegalSizesError(given, Failure(first.origin, first.reason, str(first.formula)))
+            stated = (Failure(c.origin, c.reason, str(c.formula)) for c in clause.because)
+            none = Failure(DECLARATION, "no sizes of the other symbols are legal with these")
+            raise IllegalSizesError(given, next(stated, none))
     clauses = [c._replace(relation=c.relation.substitute(known_sizes(c.relation, every))) for c in found.clauses]
     return tuple(clause for clause in clauses if clause.relation is not TRUE)
 

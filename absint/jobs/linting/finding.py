@@ -45,12 +45,11 @@ RULES: Final = {code: _rule(code, data) for code, data in _DATA.items()}
 OF_DIAGNOSTICS: Final = {kind: rule.code for rule in RULES.values() for kind in rule.diagnostics}
 """The rule of each kind of diagnostic."""
 
-OWN: Final = "A finding of an analysis of your own."
-
 
 def rule_of(code: str) -> LintRule:
     """The rule that has this code; a code that absint does not have is one of an analysis that a user gave."""
-    return RULES.get(code) or LintRule(code, code, Severity.WARNING, OWN, "Its file is what --analysis names.")
+    summary, why = "A finding of an analysis of your own.", "Its file is what --analysis names."
+    return RULES.get(code) or LintRule(code, code, Severity.WARNING, summary, why)
 
 
 SILENT: Final = frozenset({"external-data", "folded-call", "plugin-rule", "rule-replaced"})

@@ -231,15 +231,13 @@ class Walk:
 
 def walked(setting: Setting, graph: GraphProto, read: GraphMessage, scope: Scope) -> Walk:
     """Walk over a graph, without the pass `sizes` if that does no less."""
-    passes = {*setting.passes}
-    best: Walk | None = None
-    for chosen in (passes, passes - {"sizes"}):
-        walk = Walk(replace(setting, passes=chosen, taken={*setting.taken}), graph, read, (scope, ""), None).run()
-        if best is None or len(walk) <= len(best):
-            best = walk
-        if not walk.is_respelled:
-            break
-    assert best is not None
+
+    def walk(passes: Collection[str]) -> Walk:
+        return Walk(replace(setting, passes=passes, taken={*setting.taken}), graph, read, (scope, ""), None).run()
+
+    best = walk(setting.passes)
+    if best.is_respelled and len(other := walk({*setting.passes} - {"sizes"})) <= len(best):
+        best = other
     best.write()
     return best
 

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from time import monotonic
 from typing import Final, NamedTuple
 
@@ -102,7 +101,7 @@ def simplify(
         raise UsageError("a limit cut the analysis short, so it is not known what is equal: allow more")
     with saving.rewriting(analysed, target) as source:
         end = monotonic() + seconds
-        given, original = rounds.in_order(analysed, source.model)
+        given, original = rounds.in_order(analysed, source.outline.model)
         if inline:
             given, original = _inlined(given, original, end)
         found, undone = _Job(given, original, chosen, load=load, is_legal=assume_legal, end=end).proved()
@@ -165,10 +164,7 @@ class _Job:
         self._analysed.loaded = with_outline(analysed.loaded, original)
         self._is_legal = is_legal
         self._gate = gate.Gate(self._analysed, original, load=load)
-
-    @cached_property
-    def _known(self) -> exact.Known:
-        return exact.Known(self._analysed)
+        self._known = exact.Known(self._analysed)
 
     def proved(self) -> tuple[_Copy, list[str]]:
         """The copy with as many changes as are proved, and the nodes whose change is not proved, with the open
