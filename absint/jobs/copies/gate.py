@@ -16,51 +16,15 @@ from typing import Final, NamedTuple
 from onnx.onnx_pb import GraphProto, ModelProto, TypeProto, ValueInfoProto
 
 from absint.jobs.copies.loading import Loading, is_load_needed
-from absint.lattices.terms.expr import Expr, reached
 from absint.model import inference
 from absint.model.inference import MAX_INFERRED, Refusals, refusals
 from absint.model.load import outlined_copy
 from absint.model.protos import copied, graphs, graphs_in, remove
 from absint.program.graph import Scope
-from absint.program.steps import LoopBody, LoopExit, ScanExit
 from absint.runs.loading import Sizes, begin as begin_loading, place
 from absint.solution.analysed import Analysed
+from absint.solution.loader_view import busy_loops, sized_by
 from absint.solution.loading import load_errors
-
-# Loops that may make no trip: onnxruntime gives a scan output the sizes that it finds for the body's value then.
-
-
-def idle_loops(analysed: Analysed) -> Iterator[tuple[int, LoopExit]]:
-    """The ends of Loops that may make no trip."""
-    for number, node in enumerate(analysed.nodes):
-        if isinstance(node.step, LoopExit) and not _is_busy(analysed, node.step):
-            yield number, node.step
-
-
-def busy_loops(analysed: Analysed) -> set[str]:
-    """The first outputs of Loops that make a trip in every run."""
-    ends = (node for node in analysed.nodes if isinstance(node.step, LoopExit) and _is_busy(analysed, node.step))
-    return {next(filter(None, node.outputs), "") for node in ends}
-
-
-def _is_busy(analysed: Analysed, step: LoopExit) -> bool:
-    trips = analysed.analysis.trips.get(step.head)
-    return isinstance(trips, Expr) and (trips.bounds.lo or 0) >= 1
-
-
-def sized_by(analysed: Analysed) -> set[int]:
-    """The nodes with values from which scan outputs of loops without a trip may take sizes."""
-    nodes = analysed.nodes
-    stacked = [step.parts(nodes[number].operands).slices for number, step in idle_loops(analysed)]
-    stacked += [node.operands for node in nodes if isinstance(node.step, ScanExit)]
-
-    def before(number: int) -> list[int]:
-        step = nodes[number].step
-        operands = (*nodes[number].operands, *(step.back if isinstance(step, LoopBody) else ()))
-        return [producer for producer, _ in operands if producer >= 0]
-
-    return reached((number for operands in stacked for number, _ in operands if number >= 0), before)
-
 
 MAX_LEFT_OUT: Final = 64
 """Most types that are searched for one at a time; if more are in the way, all that was written is removed."""

@@ -25,6 +25,7 @@ from absint.model.protos import bodies, copied, graphs, pairs, put, remove
 from absint.model.weights import TYPES
 from absint.shapes.sizes import Sizes
 from absint.solution.analysed import Analysed
+from absint.solution.loader_view import sized_by
 from absint.solver.constraints import PossibleFailure
 from absint.solver.contracts.contract import Clause
 
@@ -210,7 +211,7 @@ def _rewritten(
     _restore(base, found)
     typed = gate.Gate(bound, base, load=load)
     first = typed.checked(found, bodies)
-    has_sizing = bool(gate.sized_by(bound))
+    has_sizing = bool(sized_by(bound))
     tries: list[tuple[Sequence[str], bool]] = [(_PASSES, True), ((), True)] if has_sizing else [((), False)]
     if not has_sizing or original.tells_shapes:
         tries.insert(0, (_PASSES, False))

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from absint.errors import UsageError
-from absint.jobs.copies.gate import idle_loops
 from absint.lattices.dtype import DType
 from absint.lattices.limits import Limits
 from absint.lattices.logic.facts import Facts
@@ -29,6 +28,7 @@ from absint.shapes.refinement import run_rounds
 from absint.shapes.sizes import Sizes, facts_of, given as given_sizes
 from absint.solution.analysed import Analysed
 from absint.solution.constraints import DECLARATION, Recorder, recorded
+from absint.solution.loader_view import idle_loops
 from absint.solver.constraints import PossibleFailure
 from absint.solver.contracts.contract import Clause
 

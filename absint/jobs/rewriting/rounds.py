@@ -14,7 +14,6 @@ from typing import Final
 import numpy as np
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, helper
 
-from absint.jobs.copies.gate import sized_by
 from absint.jobs.rewriting import folding
 from absint.jobs.rewriting.body import Body, Setting, same_numbers
 from absint.jobs.rewriting.emitting import NotWrittenError
@@ -31,6 +30,7 @@ from absint.model.wire import kinds
 from absint.program.graph import Scope
 from absint.program.sorting import sort_graph
 from absint.solution.analysed import Analysed
+from absint.solution.loader_view import sized_by
 from absint.transfer.traits import RANDOM
 
 _ENTERED: Final = ("If", "Loop", "Scan")

@@ -29,6 +29,7 @@ from absint.questions.proofs.proof import drawn
 from absint.result import Result
 from absint.runs.run import RunError, feeds_for, run
 from absint.solution.analysed import Analysed
+from absint.solution.loader_view import sized_by
 from absint.transfer.traits import SHAPE_ALONE
 
 _OVER: Final = "the time is over: allow more seconds"
@@ -201,7 +202,7 @@ class _Job:
     def _after(self, kept: Collection[str]) -> _Copy:
         """A copy of the model after the passes, repeated until nothing changes, but for nodes with these outputs."""
         model = copied(self._original)
-        keeps_sizes = bool(gate.sized_by(self._analysed)) and not self._gate.tells_shapes
+        keeps_sizes = bool(sized_by(self._analysed)) and not self._gate.tells_shapes
         end = monotonic() + (self._end - monotonic()) * 2 / 3
         every = rounds.Rounds(self._passes, self._again, exact.Known, keeps_sizes, end, self._is_legal)
         return _Copy(model, every.run(model, self._analysed, self._known, kept))
