@@ -27,8 +27,7 @@ import onnx
 from markdown import table
 
 import absint
-from absint.jobs.simplifying.running import compared
-from absint.jobs.simplifying.simplify import operators, shape_nodes
+from absint.jobs.simplifying.simplify import compared, operators, shape_nodes
 
 TOOLS: Final = {
     "onnxsim": ("import onnxsim, onnx", "onnx.save(onnxsim.simplify(onnx.load(a))[0], b)"),

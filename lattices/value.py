@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import reduce
 from typing import Final, TypeAlias, TypeVar, cast
 
-from absint.lattices.contents import CONTENTS, Contents
+from absint.lattices.contents import CONTENTS, Contents, Element
 from absint.lattices.dtype import DTYPES, DType
 from absint.lattices.ramp import NO_RAMPS, Ramps, fits, replaced
 from absint.lattices.records import NamedTuple
@@ -101,6 +101,14 @@ class Tensor(Value):
         if self.ramps:
             text += f" = {', '.join(map(str, self.ramps))}"
         return f"Tensor({text} = {self.contents})" if self.contents is not None else f"Tensor({text})"
+
+
+def elements_of(value: Value | None) -> tuple[Element, ...] | None:
+    """The elements of a tensor in their order, if its sizes are known and something is known of them."""
+    if not isinstance(value, Tensor) or value.contents is None:
+        return None
+    block = value.contents.block(value.shape.concrete)
+    return None if block is None else block.elements
 
 
 class SparseTensor(Value):

@@ -6,7 +6,7 @@ from absint.commands.analysis import Settings, analysed, analysis_options, warm_
 from absint.commands.command import FINE, NO, UNDECIDED, Command, shared, status
 from absint.commands.sizes import read_sizes, trimmed
 from absint.errors import UsageError
-from absint.jobs.diffing import diff as compared
+from absint.jobs.diffing.comparison import diff as compared
 from absint.jobs.diffing.report import lines
 from absint.lattices.limits import LONG, Limits
 from absint.model.writing import check_target, write_file

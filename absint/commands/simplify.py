@@ -9,7 +9,7 @@ from absint.commands.command import FINE, NO, Command, status
 from absint.commands.models import Ask, check_output, models_argument
 from absint.errors import UsageError
 from absint.jobs.rewriting.rounds import PASSES
-from absint.jobs.simplifying.running import Runs, runs_of_both
+from absint.jobs.simplifying.simplify import Runs, runs_of_both
 from absint.lattices.limits import LONG
 from absint.model.writing import check_target
 from absint.show import simplifying as report

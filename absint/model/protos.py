@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, MutableSequence, Sequence
+from copy import deepcopy
 from math import prod
 from operator import methodcaller
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar, cast, overload
 
 from absint.errors import ModelError
 from absint.lattices.contents import MAX_ELEMENTS
@@ -41,6 +42,24 @@ DECLARING: Final[tuple[Declaring, ...]] = ("input", "output", "value_info")
 """The fields of a graph that declare types."""
 
 _ALIASES: Final = {"ai.onnx": ""}
+
+
+copied: Final = deepcopy
+"""A copy of a message of protobuf, which outlives the list that the message is in."""
+
+
+def put(messages: MutableSequence[Any], new: Iterable[Any]) -> None:
+    """Let a list of a message hold these, some of which may be its own."""
+    copies = list(map(copied, new))
+    del messages[:]
+    messages.extend(copies)
+
+
+def remove(messages: MutableSequence[Any], is_gone: Callable[[Any], bool]) -> None:
+    """Remove messages from a list of a message, in place."""
+    for place in range(len(messages) - 1, -1, -1):
+        if is_gone(messages[place]):
+            del messages[place]
 
 
 def decode_attribute(attribute: AttributeMessage, constant: Callable[[TensorMessage], Tensor]) -> AttributeValue:
@@ -323,8 +342,5 @@ def sort_graph(graph: GraphProto) -> bool:
         order = [places[id(item)] for item in sorted_nodes(nodes, captures.reads, "")]
     except ModelError:  # a cycle: no runtime takes it
         return False
-    copy = type(graph)()
-    copy.CopyFrom(graph)
-    del graph.node[:]
-    graph.node.extend(copy.node[at] for at in order)
+    put(graph.node, [graph.node[at] for at in order])
     return True

@@ -4,9 +4,8 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final
 
-from absint.jobs.dynamizing.dynamize import Dynamized
-from absint.jobs.dynamizing.listing import Baked, Cause
-from absint.jobs.dynamizing.stacked import Compared
+from absint.jobs.dynamizing.dynamize import Baked, Cause, Dynamized
+from absint.jobs.dynamizing.judging import Compared
 from absint.lattices.text.documents import Document
 from absint.lattices.text.forms import SIZES, Key, Kind, Object, by_name, keys_of, many, maybe
 from absint.lattices.text.sheets import Line, Part, listed, plural, so_many

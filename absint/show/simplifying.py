@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from absint.jobs.simplifying.running import Runs
-from absint.jobs.simplifying.simplify import Simplified
+from absint.jobs.simplifying.simplify import Runs, Simplified
 from absint.lattices.text.documents import Document
 from absint.lattices.text.forms import Key, by_name, many
 from absint.lattices.text.sheets import Line, Part, Table, listed, plural

@@ -4,7 +4,7 @@ analysed            a model, its program, the states of its nodes, and a memo fo
 constraints         statements of the nodes, each with its origin and the condition of its path
 loading             errors that keep a runtime from loading the model, whether or not a run meets them; nodes that
                     cannot run, and operators without a rule
-loader_view         what a loader sees of nodes, also where no run gets
+loader_view         what a loader sees of nodes, also where no run gets; loops that may make no trip
 described           values as text; values and shapes of one graph by name
 naming              names for dims that are too long to read in place; what documents about a result begin with, and
                     the one about a model that has none; relations and the nodes that state them, in one line each

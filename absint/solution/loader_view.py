@@ -7,16 +7,16 @@ inference, which onnxruntime runs as it loads a model, decides.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, overload
 
 from absint.engine import fixpoint
 from absint.lattices.shape import BOTTOM_SHAPE, Shape
-from absint.lattices.terms.expr import UNKNOWN_SIZE, ZERO_EXPR
+from absint.lattices.terms.expr import UNKNOWN_SIZE, ZERO_EXPR, Expr, reached
 from absint.lattices.value import BOTTOM, SequenceOf, Tensor, Value
 from absint.model.protos import bodies, graphs, sort_graph
 from absint.packages import is_installed
-from absint.program.steps import Gate, LoopBody, LoopExit, LoopHead, Operand
+from absint.program.steps import Gate, LoopBody, LoopExit, LoopHead, Operand, ScanExit
 from absint.shapes.analysis import ShapeAnalysis, interpret
 from absint.shapes.interpretation import Interpretation
 from absint.shapes.rounds import Round
@@ -180,3 +180,38 @@ def _show(nodes: Iterable[NodeProto], around: Mapping[str, TensorProto]) -> None
                 for name in sorted(read & shown.keys()):
                     body.initializer.add().CopyFrom(shown[name])
                     body.initializer[-1].name = name
+
+
+# Loops that may make no trip: onnxruntime gives a scan output the sizes that it finds for the body's value then.
+
+
+def idle_loops(analysed: Analysed) -> Iterator[tuple[int, LoopExit]]:
+    """The ends of Loops that may make no trip."""
+    for number, node in enumerate(analysed.nodes):
+        if isinstance(node.step, LoopExit) and not _is_busy(analysed, node.step):
+            yield number, node.step
+
+
+def busy_loops(analysed: Analysed) -> set[str]:
+    """The first outputs of Loops that make a trip in every run."""
+    ends = (node for node in analysed.nodes if isinstance(node.step, LoopExit) and _is_busy(analysed, node.step))
+    return {next(filter(None, node.outputs), "") for node in ends}
+
+
+def _is_busy(analysed: Analysed, step: LoopExit) -> bool:
+    trips = analysed.analysis.trips.get(step.head)
+    return isinstance(trips, Expr) and (trips.bounds.lo or 0) >= 1
+
+
+def sized_by(analysed: Analysed) -> set[int]:
+    """The nodes with values from which scan outputs of loops without a trip may take sizes."""
+    nodes = analysed.nodes
+    stacked = [step.parts(nodes[number].operands).slices for number, step in idle_loops(analysed)]
+    stacked += [node.operands for node in nodes if isinstance(node.step, ScanExit)]
+
+    def before(number: int) -> list[int]:
+        step = nodes[number].step
+        operands = (*nodes[number].operands, *(step.back if isinstance(step, LoopBody) else ()))
+        return [producer for producer, _ in operands if producer >= 0]
+
+    return reached((number for operands in stacked for number, _ in operands if number >= 0), before)

@@ -21,7 +21,7 @@ from absint.shapes.sizes import Size, Sizes as GivenSizes
 from absint.solution.described import brief
 
 if TYPE_CHECKING:
-    from absint.jobs.diffing import Diff
+    from absint.jobs.diffing.comparison import Diff
 
 Expected = str | Sequence[int | str | None]
 """A shape: `"[batch, seq, 30522]"`, or a sequence of sizes, texts and None for any size."""
@@ -74,7 +74,7 @@ def assert_same_contract(first: ModelLike | Result, second: ModelLike | Result, 
     differs, and sizes that tell the models apart.
     """
     __tracebackhide__ = True
-    from absint.jobs.diffing import diff
+    from absint.jobs.diffing.comparison import diff
 
     found = diff(first, second)
     if not (_takes_its_place(found) and (wider or _is_same(found))):

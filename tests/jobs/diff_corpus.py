@@ -20,7 +20,7 @@ from pathlib import Path
 import onnx
 
 import absint
-from absint.jobs.diffing import Diff
+from absint.jobs.diffing.comparison import Diff
 from absint.runs.run import feeds_for
 from tests.jobs.equal_forms import FORMS, optimised, quantised, quantised_statically
 from tests.jobs.planted import CHANGES

@@ -23,8 +23,7 @@ from random import Random
 import absint
 from absint import Outcome, Result
 from absint.errors import UsageError
-from absint.jobs.simplifying.running import compared
-from absint.jobs.simplifying.simplify import Simplified
+from absint.jobs.simplifying.simplify import Simplified, compared
 from tests.jobs.freezing import folder_like
 from tests.real_models import REAL, RealModel
 

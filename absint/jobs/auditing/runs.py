@@ -21,15 +21,13 @@ from absint.jobs.auditing.run_process import MARK
 from absint.lattices.terms.expr import Expr, Symbol
 from absint.lattices.terms.normal import sole_atom
 from absint.lattices.value import Tensor
-from absint.model.protos import domain_of, graphs_in, overload_of
+from absint.model.protos import copied, domain_of, graphs_in, overload_of
 from absint.packages import is_installed
 from absint.program.steps import LOWERED
 from absint.questions.claims.claims import Observed
-from absint.runs.allowance import explained, unmade
+from absint.runs import allowance, process, session
 from absint.runs.pool import kept, one_line
-from absint.runs.process import ProcessError
 from absint.runs.run import KINDS, RunError, beside, feeds_for, in_one_line, with_outputs
-from absint.runs.session import Handed
 from absint.solution.analysed import Analysed
 from absint.solver.constraints import meets
 
@@ -51,11 +49,6 @@ class Body(NamedTuple):
     def key(self, name: str) -> str:
         """The name of a value of it among all values of the model."""
         return f"{self.path}/{name}" if self.path else name
-
-    @property
-    def is_function(self) -> bool:
-        """It is the body of a function."""
-        return isinstance(self.graph, FunctionProto)
 
     @property
     def declared(self) -> Iterator[ValueInfoProto]:
@@ -116,8 +109,7 @@ class Runs:
     """The runs of one model, in the order in which they were made."""
 
     def __init__(self, result: Analysed, seconds: float = SECONDS) -> None:
-        self._result = result
-        self._seconds = seconds
+        self._result, self._seconds = result, seconds
         self._every = True
         self._tried: dict[tuple[tuple[str, int], ...], str] = {}
         self._failure = ""
@@ -142,7 +134,7 @@ class Runs:
     def _told(self, failure: str) -> str:
         if self.missing and failure != self.missing:
             return f"{self.missing}; onnx.reference: {failure}"
-        return explained(in_one_line(failure) if _FROM_ONNXRUNTIME in failure else failure)
+        return allowance.explained(in_one_line(failure) if _FROM_ONNXRUNTIME in failure else failure)
 
     @property
     def refused(self) -> bool:
@@ -230,7 +222,7 @@ class Runs:
 
     def _feeds(self, sizes: Mapping[str, int]) -> Iterator[Feeds]:
         try:
-            if reason := unmade(self._result, sizes):
+            if reason := allowance.unmade(self._result, sizes):
                 raise UsageError(reason)
             for kind in KINDS:
                 yield feeds_for(self._result, sizes, seed=0, values=kind)
@@ -245,7 +237,7 @@ class Runs:
         replies: list[Reply] = []
         try:
             replies = self._replies(feeds, reference)
-        except ProcessError as error:
+        except process.ProcessError as error:
             self._failure = str(error)
             if error.outcome in ("died", "timed out"):  # some of them may run
                 replies = self._one_by_one(attempts, reference) if len(feeds) > 1 else []
@@ -269,7 +261,7 @@ class Runs:
             known = lost.get(_key(sizes))
             try:
                 replies += [known] if known else self._replies([feeds], reference)
-            except ProcessError as error:
+            except process.ProcessError as error:
                 replies.append(lost.setdefault(_key(sizes), str(error)))
         return replies
 
@@ -277,22 +269,22 @@ class Runs:
         if not reference and not is_installed("onnxruntime"):
             self.missing = NOT_INSTALLED
         if not reference and self.missing:
-            raise ProcessError(self.missing, "not started")
+            raise process.ProcessError(self.missing, "not started")
         model, names = self._by_paths() if reference else self._with_all_values()
         request = (model, names, self._called_once() if reference else {}, feeds, reference)
         left = self.deadline - perf_counter()
         if left <= 0:
-            raise ProcessError("the time for runs is used up; seconds= (--seconds) allows more", "timed out")
+            raise process.ProcessError("the time for runs is used up; seconds= (--seconds) allows more", "timed out")
         try:
             # at most half of the time that is left: another run may end
             return cast("list[Reply]", kept(_RUN).ask(request, min(self._seconds, left / 2)))
-        except ProcessError as error:
+        except process.ProcessError as error:
             if not reference and error.failure is not None and error.failure.is_a("ImportError"):
                 self.missing = f"onnxruntime cannot be imported: {one_line(error.failure.text)}"
-                raise ProcessError(self.missing, "not started") from None
+                raise process.ProcessError(self.missing, "not started") from None
             raise
 
-    def _with_all_values(self) -> tuple[Handed, list[str]]:
+    def _with_all_values(self) -> tuple[session.Handed, list[str]]:
         """The model with every value that a node of the main graph computes as an output, if it loads like that."""
         nodes = self._result.nodes
         inner = self._result.operands.items()
@@ -302,16 +294,14 @@ class Runs:
             names = list(dict.fromkeys([*outputs, *computed]))
             return with_outputs(self._result, [n for n in computed if n not in outputs]), names
         except RunError as error:
-            raise ProcessError(str(error), "not started") from None
+            raise process.ProcessError(str(error), "not started") from None
 
-    def _by_paths(self) -> tuple[Handed, list[str]]:
+    def _by_paths(self) -> tuple[session.Handed, list[str]]:
         """The model with the graph of each body named by its path."""
-        model = self._result.model
-        copy = type(model)()
-        copy.CopyFrom(model)
-        calls = tuple(f"{body.path}/" for body in bodies(copy) if body.is_function)
+        copy = copied(self._result.model)
+        calls = tuple(f"{body.path}/" for body in bodies(copy) if isinstance(body.graph, FunctionProto))
         for body in bodies(copy):
-            if body.is_function or body.path.startswith(calls):
+            if isinstance(body.graph, FunctionProto) or body.path.startswith(calls):
                 continue
             if body.path:
                 body.graph.name = f"{MARK}{body.path}"
@@ -319,7 +309,7 @@ class Runs:
                 if node.op_type == "Loop" and len(node.input) > 1 and not node.input[1]:
                     node.input[1] = _TRUE  # the reference implementation takes an absent condition for false
         copy.graph.initializer.add(name=_TRUE, data_type=_BOOL, raw_data=b"\1")
-        return Handed(None, copy.SerializeToString(), beside(self._result)), []
+        return session.Handed(None, copy.SerializeToString(), beside(self._result)), []
 
     def _called_once(self) -> dict[tuple[str, str], str]:
         calls: dict[tuple[str, str], list[str]] = {}

@@ -10,7 +10,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Final, cast
 
-from onnx import ModelProto, TypeProto, ValueInfoProto
+from onnx import ModelProto, ValueInfoProto
 
 from absint import packages
 from absint.errors import UsageError
@@ -18,6 +18,7 @@ from absint.jobs.auditing.judging import Claims as Claims, judge as judge
 from absint.jobs.auditing.runs import bodies
 from absint.jobs.copies.type_writer import Writer
 from absint.lattices.value import Tensor
+from absint.model.protos import copied
 from absint.questions.claims.claims import Stated
 from absint.questions.claims.reading import names_in, stated_dim
 from absint.runs.pool import Worker, ask_once, one_line
@@ -33,23 +34,17 @@ def declared(model: ModelProto) -> Claims:
 
 
 def shapes_in(model: ModelProto, *, inputs: bool = False) -> dict[str, tuple[Stated, ...] | None]:
-    """The declared shapes of tensors; those of graph inputs only on request."""
+    """The declared shapes of tensors, None where the rank is unknown; those of graph inputs only on request."""
     found: dict[str, tuple[Stated, ...] | None] = {}
     for body in bodies(model):
         infos = [*(model.graph.input if inputs and not body.path else ()), *body.declared]
         for info in infos:
-            stated = stated_shape(info.type)
-            if stated is not None or info.type.WhichOneof("value") == "tensor_type":
+            if info.type.WhichOneof("value") == "tensor_type":
+                tensor = info.type.tensor_type
+                stated = tuple(map(stated_dim, tensor.shape.dim)) if tensor.HasField("shape") else None
                 key = body.key(info.name)
                 found[key] = stated if found.get(key) is None else found[key]
     return found
-
-
-def stated_shape(proto: TypeProto) -> tuple[Stated, ...] | None:
-    """The dims of a tensor type; None where the rank is unknown, and for what is no tensor."""
-    if proto.WhichOneof("value") != "tensor_type" or not proto.tensor_type.HasField("shape"):
-        return None
-    return tuple(stated_dim(dim) for dim in proto.tensor_type.shape.dim)
 
 
 def _texts_in(shapes: Iterable[tuple[Stated, ...] | None]) -> set[str]:
@@ -160,9 +155,9 @@ def peer(
     Small external data are read from the folder of `path`, the model's file. With `keep` the tool's process is kept
     for further models. Raises UsageError for an unknown tool.
     """
-    name = TOOLS[tool].name() if is_installed(tool) else tool
     if not is_installed(tool):
-        return Claims(name, {}, f"{TOOLS[tool].package} is not installed")
+        return Claims(tool, {}, f"{TOOLS[tool].package} is not installed")
+    name = TOOLS[tool].name()
     start = perf_counter()
     try:
         content = undeclared(model).SerializeToString()
@@ -187,8 +182,7 @@ def _invented(model: ModelProto, shapes: Mapping[str, tuple[Stated, ...] | None]
 
 def undeclared(model: ModelProto) -> ModelProto:
     """A copy without the shapes that the author declares, those of the inputs apart."""
-    copy = type(model)()
-    copy.CopyFrom(model)
+    copy = copied(model)
     for body in bodies(copy):
         for info in (*_infos(body.graph, "output"), *(_infos(body.graph, "input") if body.path else ())):
             if info.type.HasField("tensor_type"):

@@ -4,7 +4,6 @@ annotate       writes types into a copy, in a style, or onto the values of an on
                inputs and outputs
 type_writer    values as types of a file, merged with those that the author declared
 gate           leaves out what a runtime would hold against the copy, by onnx's inference and by a load (loading)
-idle           loops that may make no trip, and the values that their outputs take sizes from
 dialects       the forms in which other tools read dims; respelling writes an annotated model in one of them
 saving         writes such a copy to a file, weights as bytes from file to file
 """

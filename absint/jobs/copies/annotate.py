@@ -23,8 +23,8 @@ from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.text.escapes import excerpt
 from absint.lattices.value import AnyTensor, Container, Tensor, Value
-from absint.model.declared_types import FIELDS, dim_text, read_dim, write_definitions, write_entry
-from absint.model.protos import graphs, pairs
+from absint.model import declared_types
+from absint.model.protos import copied, graphs, pairs
 from absint.questions.claims.judging import FalseDeclaration, false_declarations
 from absint.shapes.summaries import value_in
 from absint.solution.analysed import Analysed
@@ -45,8 +45,6 @@ def fill_inventions(analysed: Analysed, info: ValueInfoProto, value: Value, writ
     for proto, dim in _dims(info, value):
         is_decided = isinstance(dim, Expr) and all(s.origin_node is None for s in dim.symbols)
         if is_decided and _is_invention(analysed, proto, writer):
-            proto.ClearField("dim_param")
-            proto.ClearField("dim_value")
             writer.write(proto, dim)
 
 
@@ -63,7 +61,7 @@ def bind_inputs(analysed: Analysed, copy: ModelProto) -> None:
 def _dims(info: ValueInfoProto, value: Value) -> list[tuple[TensorShapeProto.Dimension, Dim]]:
     """The declared dims of a tensor with those of its value; none if ranks differ."""
     kind = info.type.WhichOneof("value")
-    if not isinstance(value, AnyTensor) or kind != FIELDS[type(value)] or value.shape.rank is None:
+    if not isinstance(value, AnyTensor) or kind != declared_types.FIELDS[type(value)] or value.shape.rank is None:
         return []
     tensor = getattr(info.type, kind)
     if len(tensor.shape.dim) != value.shape.rank:
@@ -74,7 +72,7 @@ def _dims(info: ValueInfoProto, value: Value) -> list[tuple[TensorShapeProto.Dim
 def _is_invention(analysed: Analysed, proto: TensorShapeProto.Dimension, writer: Writer) -> bool:
     if proto.WhichOneof("value") is None:
         return False
-    stated = writer.stated(read_dim(proto))
+    stated = writer.stated(declared_types.read_dim(proto))
     return not isinstance(stated, Expr) or not stated.free_symbols <= set(analysed.parameters)
 
 
@@ -132,10 +130,9 @@ def annotate(
         false = false_declarations(analysed)
     foreign: set[str] = set()
     while True:
-        copy = ModelProto()
-        copy.CopyFrom(original)
+        copy = copied(original)
         if analysed.policy.label:
-            write_entry(copy, POLICY_KEY, analysed.policy.label)
+            declared_types.write_entry(copy, POLICY_KEY, analysed.policy.label)
         bodies = list(_bodies(analysed, original, copy))
         declared = _Declared(analysed, copy, bodies, merge)
         writer = declared.writer(analysed, foreign)
@@ -150,10 +147,10 @@ def annotate(
             raise UsageError(f"{where}: {message}: correct the model, or merge with 'refine' or 'override'")
         wrong = declared.misused(writer)
         if not wrong:
-            write_definitions(copy, writer.definitions)
+            declared_types.write_definitions(copy, writer.definitions)
             bind_inputs(analysed, copy)
             if assumptions:
-                write_entry(copy, ASSUMING_KEY, " and ".join(map(str, assumptions)))
+                declared_types.write_entry(copy, ASSUMING_KEY, " and ".join(map(str, assumptions)))
             respell(copy, dialect, analysed.parameters)
             return copy, bodies
         foreign |= wrong  # rare: the author uses a `_dN` that the writer gave to a dim without a text
@@ -233,11 +230,11 @@ class _Declared:
         dims = proto.tensor_type.shape.dim
         if isinstance(value, Tensor) and value.shape.rank is not None and len(dims) == value.shape.rank:
             for declared, dim in zip(dims, value.shape.dims, strict=True):
-                text = dim_text(declared)
+                text = declared_types.dim_text(declared)
                 if self._names_of((text,)):
                     self.claims.append((dim, text))
         else:
-            self.elsewhere |= self._names_of(map(dim_text, named_dims(proto)))
+            self.elsewhere |= self._names_of(map(declared_types.dim_text, named_dims(proto)))
 
     def writer(self, analysed: Analysed, foreign: set[str]) -> Writer:
         """A writer that uses no name with another meaning in the model."""

@@ -15,15 +15,15 @@ from typing import Final, NamedTuple
 
 from onnx.onnx_pb import GraphProto, ModelProto, TypeProto, ValueInfoProto
 
-from absint.jobs.copies.idle import busy_loops, sized_by
 from absint.jobs.copies.loading import Loading, is_load_needed
 from absint.model import inference
 from absint.model.inference import MAX_INFERRED, Refusals, refusals
 from absint.model.load import outlined_copy
-from absint.model.protos import graphs, graphs_in
+from absint.model.protos import copied, graphs, graphs_in, remove
 from absint.program.graph import Scope
 from absint.runs.loading import Sizes, begin as begin_loading, place
 from absint.solution.analysed import Analysed
+from absint.solution.loader_view import busy_loops, sized_by
 from absint.solution.loading import load_errors
 
 MAX_LEFT_OUT: Final = 64
@@ -170,13 +170,13 @@ class Gate:
         found: list[LeftOut] = []
         left: Complaint | None = None
         if not self._known.lost:
-            found, left = _taken_back(written, lambda: _refused(copy, self._known))
+            found, left = _taken_back(written, lambda: _about(refusals(copy).new(self._known)))
         if self._loading.is_possible and left is None:
             more, left = _taken_back(written, lambda: _changed(copy, self._loading, typed._loading, written))
             found += more
         elif self._loading.lost and left is None:
             before = self._rules(self._original)
-            more, left = _taken_back(written, lambda: _first(self._rules(copy) - before))
+            more, left = _taken_back(written, lambda: _about(min(self._rules(copy) - before, default="")))
             found += more
         return found, "" if left is None else str(left)
 
@@ -201,18 +201,11 @@ class Gate:
 
 def _prune(graph: GraphProto, known: Container[str]) -> None:
     """Remove what was added about values whose types were removed again."""
-    for at in range(len(graph.value_info) - 1, -1, -1):
-        if not graph.value_info[at].HasField("type") and graph.value_info[at].name not in known:
-            del graph.value_info[at]
+    remove(graph.value_info, lambda info: not info.HasField("type") and info.name not in known)
 
 
-def _refused(copy: ModelProto, known: Refusals) -> Complaint | None:
-    reason = refusals(copy).new(known)
-    return None if reason is None else Complaint(reason)
-
-
-def _first(reasons: frozenset[str]) -> Complaint | None:
-    return Complaint(min(reasons)) if reasons else None
+def _about(reason: str | None) -> Complaint | None:
+    return Complaint(reason) if reason else None
 
 
 def _changed(copy: ModelProto, loading: Loading, typed: Loading, written: Sequence[Written]) -> Complaint | None:
@@ -293,8 +286,7 @@ def _placed(main: GraphProto) -> Iterator[tuple[GraphProto, str]]:
 
 
 def _change(info: ValueInfoProto, old: TypeProto, path: str, where: str) -> Written:
-    new = TypeProto()
-    new.CopyFrom(info.type)
+    new = copied(info.type)
 
     def undo() -> None:
         info.ClearField("type")

@@ -9,10 +9,8 @@ from typing import Final
 
 from onnx.onnx_pb import ModelProto, NodeProto, TensorProto
 
-from absint.model.inference import skeleton
-from absint.model.initialisers import size_in_bytes
+from absint.model import inference, initialisers, writing
 from absint.model.protos import ModelMessage, bodies, domain_of
-from absint.model.writing import tensors
 from absint.packages import is_installed
 from absint.runs.loading import FoundShapes, Key, Loaded, Sizes, load
 
@@ -45,9 +43,7 @@ class Loading:
         self.lost = self._before.lost
         """One line on why onnxruntime gave no answer."""
         if is_needed and not is_asked:
-            self.lost = (
-                "onnxruntime was not asked" if not load else "onnxruntime, which would load it, is not installed"
-            )
+            self.lost = f"onnxruntime{', which would load it, is not installed' if load else ' was not asked'}"
         elif self._before.refusal and not self.lost:
             self.lost = f"onnxruntime does not load the model itself: {self._before.refusal}"
         self._is_asked = is_asked
@@ -133,7 +129,7 @@ def _owner(key: Key) -> Key:
 
 def _weightless(model: ModelProto) -> ModelProto:
     """The model with inputs in place of large tensors, which are never read. Raises ValueError if too many are left."""
-    made = skeleton(model)
+    made = inference.skeleton(model)
     graph = made.graph
     given = {info.name for info in graph.input}
     weights = {tensor.name: tensor for tensor in graph.initializer if _is_hollow(tensor)}
@@ -152,7 +148,7 @@ def _weightless(model: ModelProto) -> ModelProto:
     if weights:
         made = _with(made, kept, nodes)
     left = MOST_ZEROS
-    for tensor in tensors(made):
+    for tensor in writing.tensors(made):
         if _is_hollow(tensor):
             left -= _fill(tensor, left)
     return made
@@ -179,7 +175,7 @@ def _fill(tensor: TensorProto, most: int) -> int:
     """Zeros in place of the data; the number of bytes."""
     count = prod(tensor.dims)
     is_text = tensor.data_type == TensorProto.STRING
-    size = count if is_text else size_in_bytes(tensor.data_type, tensor.dims)
+    size = count if is_text else initialisers.size_in_bytes(tensor.data_type, tensor.dims)
     if not 0 <= size <= most:
         raise ValueError("its bodies and functions hold too many weights")
     tensor.ClearField("data_location")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
+from functools import cache
 from itertools import chain, count
 from typing import Final
 
@@ -17,10 +18,7 @@ from onnx.onnx_pb import GraphProto, ModelProto, TensorShapeProto, TypeProto
 from absint.jobs.copies.dialects import ABSINT, Dialect, spelled
 from absint.lattices.terms.expr import Expr, Symbol, sole_atom, symbol
 from absint.lattices.terms.normal import substitute
-from absint.lattices.text.dim_params import format_dim_param, is_unknown, read_dim_param
-from absint.lattices.text.escapes import json_text
-from absint.lattices.text.layout import symbol_text
-from absint.lattices.text.notation import format_dim
+from absint.lattices.text import dim_params, escapes, layout, notation
 from absint.lattices.text.tokens import is_word, pieces, reads_as_name
 from absint.model.declared_types import (
     NAMES_KEY,
@@ -47,10 +45,10 @@ def simplify(model: ModelProto) -> int:
     changed = 0
     names = {text for text in map(dim_text, _dims_of_inputs(model.graph)) if reads_as_name(text)}
     for proto in chain.from_iterable(_dims_of_graph(graph) for graph in graphs(model.graph)):
-        dim = read_dim_param(dim_text(proto), names, total=True).dim
-        if is_unknown(dim) or not isinstance(dim, Expr) or isinstance(sole_atom(dim), Symbol):
+        dim = dim_params.read_dim_param(dim_text(proto), names, total=True).dim
+        if dim_params.is_unknown(dim) or not isinstance(dim, Expr) or isinstance(sole_atom(dim), Symbol):
             continue
-        new = format_dim_param(dim)
+        new = dim_params.format_dim_param(dim)
         if dim.const is not None:
             proto.dim_value = dim.const
         elif new and len(new) < len(proto.dim_param):
@@ -81,7 +79,7 @@ class _Respelling:
         self._alone = frozenset(filter(_is_symbol, map(dim_text, _dims_of_inputs(model.graph))))
         """The texts that are a name on some input: there others may be expressions over them."""
         self._numbers = count(1)
-        self._spelled: dict[tuple[str, bool], str] = {}
+        self._text = cache(self._respelled)
 
     def run(self) -> None:
         for dim in _dims_of_inputs(self._model.graph):
@@ -99,28 +97,22 @@ class _Respelling:
         write_definitions(self._model, {name: self._over_new_names(text) for name, text in kept.items()})
         write_entry(self._model, DIALECT_KEY, self._dialect.name)
         if self._replaced:
-            write_entry(self._model, NAMES_KEY, json_text(dict(self._replaced)))
-
-    def _text(self, text: str, is_input: bool) -> str:
-        key = text, is_input
-        if key not in self._spelled:
-            self._spelled[key] = self._respelled(text, is_input)
-        return self._spelled[key]
+            write_entry(self._model, NAMES_KEY, escapes.json_text(dict(self._replaced)))
 
     def _respelled(self, text: str, is_input: bool) -> str:
         if text in self._definitions:
             return text
         alone = self._alone - {text} if is_input else ()
-        dim = read_dim_param(text, alone, total=is_input).dim
-        if is_unknown(dim, self._symbols) or not isinstance(dim, Expr) or dim.const is not None:
+        dim = dim_params.read_dim_param(text, alone, total=is_input).dim
+        if dim_params.is_unknown(dim, self._symbols) or not isinstance(dim, Expr) or dim.const is not None:
             return text
         if isinstance(only := sole_atom(dim), Symbol):
             return self._name(only, text)
-        names = {symbol_text(s): self._name(s, s.name) for s in dim.symbols}
-        found = spelled(format_dim(dim), self._dialect, names)
+        names = {layout.symbol_text(s): self._name(s, s.name) for s in dim.symbols}
+        found = spelled(notation.format_dim(dim), self._dialect, names)
         mapping = {s: symbol(self._renamed[s.name]) for s in dim.symbols if s.name in self._renamed}
         renamed = substitute(dim, mapping) if mapping else dim
-        return found if found and read_dim_param(found, ()).dim is renamed else self._size(dim)
+        return found if found and dim_params.read_dim_param(found, ()).dim is renamed else self._size(dim)
 
     def _name(self, found: Symbol, text: str) -> str:
         """The name of a symbol in the dialect; `text` is how the model has it."""
@@ -139,7 +131,7 @@ class _Respelling:
         if dim not in self._names:
             name = self._first_free(f"size{n}" for n in self._numbers)
             self._names[dim] = name
-            self._definitions[name] = format_dim(dim)
+            self._definitions[name] = notation.format_dim(dim)
         return self._names[dim]
 
     def _first_free(self, options: Iterator[str]) -> str:
@@ -151,7 +143,7 @@ class _Respelling:
         """A definition over the new names of symbols."""
         if not self._renamed:
             return text
-        tokens = {symbol_text(Symbol(old)): new for old, new in self._renamed.items()}
+        tokens = {layout.symbol_text(Symbol(old)): new for old, new in self._renamed.items()}
         found = pieces(text)
         after = [*found[1:], ""]
         return "".join(
@@ -188,7 +180,7 @@ def _texts(model: ModelProto) -> Iterator[str]:
 
 
 def _is_symbol(text: str) -> bool:
-    dim = read_dim_param(text, ()).dim
+    dim = dim_params.read_dim_param(text, ()).dim
     return isinstance(dim, Expr) and isinstance(sole_atom(dim), Symbol)
 
 

@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from absint.errors import UsageError
 from absint.jobs.copies.dialects import Style
 from absint.lattices.text.escapes import excerpt
-from absint.model.early_copies import large_file
-from absint.model.opening import MAX_FILE, ModelFile, Opened, has_changed
-from absint.model.protos import graphs
+from absint.model import early_copies, opening, writing
+from absint.model.protos import copied, graphs
 from absint.model.wire.splicing import Piece, size_of, spliced, whole
-from absint.model.writing import Finish, check_target, check_weights, copy_begun, write_copy
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -48,21 +46,21 @@ class Copying(NamedTuple):
     """A copy that has begun."""
 
     target: str
-    opened: Opened
-    finish: Finish
-    file: ModelFile | None = None
+    opened: opening.Opened
+    finish: writing.Finish
+    file: opening.ModelFile | None = None
     """The file that is copied, if nobody has read it before."""
 
 
 @contextmanager
 def copying_unread(path: str, target: str) -> Iterator[Copying | None]:
     """As `copying`, for the model of a path that is yet to be read; None if its file is not large, or no file."""
-    file = large_file(path) if target != STANDARD_OUTPUT else None
+    file = early_copies.large_file(path) if target != STANDARD_OUTPUT else None
     if file is None:
         yield None
         return
-    check_target("", target)
-    with file.opened() as opened, copy_begun(opened, target) as finish:
+    writing.check_target("", target)
+    with file.opened() as opened, writing.copy_begun(opened, target) as finish:
         yield Copying(target, opened, finish, file)
 
 
@@ -75,12 +73,12 @@ def copying(loaded: Loaded, target: str, begun: Copying | None = None) -> Iterat
     """
     if begun is not None:
         if begun.file != loaded.file:
-            raise has_changed(loaded.origin)
+            raise opening.has_changed(loaded.origin)
         yield begun
         return
     if target != STANDARD_OUTPUT:
-        check_target("", target)
-    with loaded.opened() as opened, copy_begun(opened, target) as finish:
+        writing.check_target("", target)
+    with loaded.opened() as opened, writing.copy_begun(opened, target) as finish:
         yield Copying(target, opened, finish)
 
 
@@ -116,16 +114,15 @@ def save_simplified(loaded: Loaded, target: str, *, copy_weights: bool = False) 
 
     The answer is the number of texts that changed, and weights that are not beside the copy.
     """
-    with copying(loaded, target) as copied:
+    with copying(loaded, target) as begun:
         from absint.jobs.copies.respelling import simplify
 
-        outline = _outline(loaded, copied.opened)
-        copy = type(outline.model)()
-        copy.CopyFrom(outline.model)
+        outline = _outline(loaded, begun.opened)
+        copy = copied(outline.model)
         changed = simplify(copy)
-        pieces = pieces_of(copy, outline, copied.opened)
+        pieces = pieces_of(copy, outline, begun.opened)
         folder = None if loaded.folder is None else Path(loaded.folder)
-        return changed, copied.finish(pieces, outline.model, folder, copy_weights)
+        return changed, begun.finish(pieces, outline.model, folder, copy_weights)
 
 
 class Made(NamedTuple):
@@ -142,23 +139,19 @@ class Source(NamedTuple):
     """A model that is rewritten."""
 
     outline: Outline
-    opened: Opened
+    """Its model lacks the data of large tensors."""
+    opened: opening.Opened
     folder: Path | None
     target: str
 
-    @property
-    def model(self) -> ModelProto:
-        """The model without the data of large tensors."""
-        return self.outline.model
-
     def made(self, copy: ModelProto, *, copy_weights: bool) -> Made:
-        """Write a copy of `model` to the target, or give it with all of its data. Raises UsageError if that fails."""
+        """Write a copy of the outline to the target, or give it with all its data. Raises UsageError if that fails."""
         pieces = pieces_of(copy, self.outline, self.opened)
         size = size_of(pieces)
         if self.target:
-            weights = write_copy(self.opened, self.target, pieces, copy, self.folder, copy_weights)
+            weights = writing.write_copy(self.opened, self.target, pieces, copy, self.folder, copy_weights)
             return Made(None, size, tuple(weights))
-        if size > MAX_FILE:
+        if size > opening.MAX_FILE:
             raise UsageError(f"the copy has {size:,} bytes, too many for memory: give a path")
         model = type(copy)()
         model.ParseFromString(whole(self.opened.data, pieces))
@@ -173,22 +166,22 @@ def rewriting(analysed: Analysed, target: str) -> Iterator[Source]:
     """
     is_file = target not in ("", STANDARD_OUTPUT)
     if is_file:
-        check_target("", target)
+        writing.check_target("", target)
     with analysed.loaded.opened() as opened:
         outline = _outline(analysed.loaded, opened)
         if is_file:
-            check_weights(outline.model, analysed.folder, target)
+            writing.check_weights(outline.model, analysed.folder, target)
         yield Source(outline, opened, analysed.folder, target)
 
 
-def _outline(loaded: Loaded, opened: Opened) -> Outline:
+def _outline(loaded: Loaded, opened: opening.Opened) -> Outline:
     from absint.model.inference import Outline
 
     with loaded.reading():
         return Outline(opened.data)
 
 
-def pieces_of(model: ModelProto, outline: Outline, opened: Opened) -> Sequence[Piece]:
+def pieces_of(model: ModelProto, outline: Outline, opened: opening.Opened) -> Sequence[Piece]:
     """The bytes of a copy that was made of the outline of the open model: those of the model where they are equal."""
     from absint.model.differences import differences
 

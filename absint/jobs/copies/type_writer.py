@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from functools import cache
 from itertools import count
 from typing import Final
 
@@ -19,7 +20,7 @@ from absint.lattices.terms.normal import substitute
 from absint.lattices.text import TextError, format_dim, format_dim_param, parse, read_dim_param
 from absint.lattices.text.naming import Names, Naming
 from absint.lattices.text.notation import Known
-from absint.lattices.value import AnyTensor, Container, MapOf, OptionalOf, SequenceOf, SparseTensor, Tensor, Value
+from absint.lattices.value import AnyTensor, Container, MapOf, Value
 from absint.model.declared_types import FIELDS, read_dim, read_texts
 from absint.program.steps import LoopBody
 from absint.shapes.summaries import value_in
@@ -47,8 +48,10 @@ class Writer:
         self._texts: dict[Dim, str] = {}
         self.aliases: set[str] = set()
         """Names given to dims that no text can express."""
-        self._types: dict[Value, TypeProto | None] = {}
-        self._printed: dict[Expr, Dim | None] = {}
+        self.type_of = cache(self._type)
+        """The type of a value; None where not even the element type is known. Not to be changed."""
+        self.printed = cache(self._named)
+        """A dim over names of the model, or None if some symbol has none."""
         self._define(analysed, foreign)
 
     def _define(self, analysed: Analysed, foreign: set[str]) -> None:
@@ -106,13 +109,10 @@ class Writer:
             self._names[found] = self._unused()
         return symbol(self._names[found])
 
-    def printed(self, dim: Expr) -> Dim | None:
-        """The dim over names of the model, or None if some symbol has none."""
-        if dim not in self._printed:
-            mapping = {s: self._symbol(s) for s in dim.symbols}
-            named = {s: d for s, d in mapping.items() if d is not None}
-            self._printed[dim] = substitute(dim, named) if len(named) == len(mapping) else None
-        return self._printed[dim]
+    def _named(self, dim: Expr) -> Dim | None:
+        mapping = {s: self._symbol(s) for s in dim.symbols}
+        named = {s: d for s, d in mapping.items() if d is not None}
+        return substitute(dim, named) if len(named) == len(mapping) else None
 
     def stated(self, dim: Dim) -> Dim:
         """A declared dim, with what the names of long dims in it stand for."""
@@ -167,51 +167,43 @@ class Writer:
                 self._readable[each] = read is self._naming.lookup(each)
         return all(self._readable[each] for each in needed)
 
-    def type_of(self, value: Value) -> TypeProto | None:
-        """The type of a value; None where not even the element type is known. Not to be changed."""
-        if value not in self._types:
-            self._types[value] = self._type(value)
-        return self._types[value]
-
     def _type(self, value: Value) -> TypeProto | None:
-        proto = TypeProto()
-        if isinstance(value, Tensor):
-            return proto if self._tensor(proto.tensor_type, value.dtype, value.shape) else None
-        if isinstance(value, SparseTensor):
-            return proto if self._tensor(proto.sparse_tensor_type, value.dtype, value.shape) else None
-        if isinstance(value, Container):
-            element = self.type_of(value.element)
-            if element is None:
+        proto, kind = TypeProto(), FIELDS.get(type(value))
+        inner = None if kind is None else getattr(proto, kind)
+        if inner is None or kind is None:
+            return None
+        if isinstance(value, AnyTensor):
+            if value.dtype in (DType.UNDEFINED, DType.CONFLICT):
                 return None
-            if isinstance(value, SequenceOf):
-                proto.sequence_type.elem_type.CopyFrom(element)
-            elif isinstance(value, OptionalOf):
-                proto.optional_type.elem_type.CopyFrom(element)
-            elif isinstance(value, MapOf) and value.key > 0:
-                proto.map_type.key_type = int(value.key)
-                proto.map_type.value_type.CopyFrom(element)
-            else:
-                return None
+            inner.elem_type = int(value.dtype)
+            self.shape(inner, value.shape)
             return proto
-        return None
+        element = self.type_of(value.element) if isinstance(value, Container) else None
+        if element is None or (isinstance(value, MapOf) and value.key <= 0):
+            return None
+        if isinstance(value, MapOf):
+            inner.key_type = int(value.key)
+        getattr(inner, _NESTED[kind]).CopyFrom(element)
+        return proto
 
-    def _tensor(self, proto: TypeProto.Tensor | TypeProto.SparseTensor, dtype: DType, shape: Shape) -> bool:
-        if dtype in (DType.UNDEFINED, DType.CONFLICT):
-            return False
-        proto.elem_type = int(dtype)
+    def shape(self, proto: TypeProto.Tensor | TypeProto.SparseTensor, shape: Shape) -> None:
+        """Write a shape in place of another one, if its rank is known."""
         if shape.rank is not None:
+            proto.ClearField("shape")
             proto.shape.SetInParent()
             for dim in shape.dims:
                 self.write(proto.shape.dim.add(), dim)
-        return True
 
-    def write(self, proto: object, dim: Dim) -> None:
-        """Write a dim into a Dimension that is empty or holds another one."""
+    def write(self, proto: TensorShapeProto.Dimension, dim: Dim) -> None:
+        """Write a dim into a Dimension that is empty or holds another one, of which nothing stays."""
         text = self.text(dim)
         if isinstance(text, int):
-            proto.dim_value = text  # type: ignore[attr-defined]
+            proto.dim_value = text
         elif text:
-            proto.dim_param = text  # type: ignore[attr-defined]
+            proto.dim_param = text
+        else:
+            proto.ClearField("dim_param")
+            proto.ClearField("dim_value")
 
 
 def _with_elements(dim: Expr, elements: Mapping[Expr, Expr]) -> str:
@@ -263,8 +255,7 @@ class Merger:
             if inferred is not None:
                 declared.CopyFrom(inferred)
         elif isinstance(value, AnyTensor):
-            tensor = declared.tensor_type if isinstance(value, Tensor) else declared.sparse_tensor_type
-            self._tensor(tensor, value)
+            self._tensor(getattr(declared, found), value)
         else:
             if isinstance(value, MapOf) and value.key > 0:
                 if declared.map_type.key_type not in (0, value.key):
@@ -285,15 +276,10 @@ class Merger:
         if not declared.HasField("shape") or len(dims) != value.shape.rank:
             if declared.HasField("shape"):
                 self._contradiction(f"rank {len(dims)}", f"shape [{', '.join(map(self._shown_dim, value.shape.dims))}]")
-            del dims[:]
-            declared.shape.SetInParent()
-            for dim in value.shape.dims:
-                self._writer.write(dims.add(), dim)
+            self._writer.shape(declared, value.shape)
             return
         for proto, dim in zip(dims, value.shape.dims, strict=True):
             if self._replaces(proto, dim):
-                proto.ClearField("dim_value")
-                proto.ClearField("dim_param")
                 self._writer.write(proto, dim)
 
     def _replaces(self, proto: TensorShapeProto.Dimension, dim: Dim) -> bool:

@@ -4,14 +4,7 @@ comparison      `absint.diff`, its answer `Diff` and its document; answers: the 
 correspondence  inputs and outputs in pairs; symbols of one model over those of the other, read off the axes of inputs
 legality        does each requirement of one model follow from those of the other, with all that is known of the sizes?
 outputs         names, types and sizes of inputs and outputs
-witness         runs of both models on the same inputs
-numbering       the computed values that are the same in both
+witness         runs of both models on the same inputs; the computed values that are the same in both
 figures         costs, peak memory, coverage; opsets, operators, diagnostics; computed values of one name
 report          a comparison as text, as tables for a notebook and as a page
 """
-
-from __future__ import annotations
-
-from absint.jobs.diffing.comparison import Diff, diff
-
-__all__ = ["Diff", "diff"]

@@ -7,15 +7,8 @@ from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from absint.api import analyze
-from absint.jobs.diffing import answers
-from absint.jobs.diffing.answers import Findings, Headline, Replacement
+from absint.jobs.diffing import answers, figures, legality, outputs, report, witness
 from absint.jobs.diffing.correspondence import Pair, correspondence, form_of, paired
-from absint.jobs.diffing.figures import differing, figures, surroundings
-from absint.jobs.diffing.legality import Clock, Direction, Grounds, Model, contracts
-from absint.jobs.diffing.numbering import Numbers
-from absint.jobs.diffing.outputs import Compared, inputs, lost
-from absint.jobs.diffing.report import lines, notebook, page
-from absint.jobs.diffing.witness import Both
 from absint.lattices.limits import LONG, MEMORY, RLIMIT, DeadlineError, Limits
 from absint.lattices.logic.relation import TRUE, Relation
 from absint.lattices.text.documents import Document, Head
@@ -27,6 +20,7 @@ from absint.questions.proofs.evidence import Evidence, chosen
 from absint.questions.sizes.contracts import contract
 from absint.result import Result
 from absint.shapes.sizes import Assumption, Sizes, facts_of, given as given_sizes, read_assumptions
+from absint.solution.analysed import Analysed
 from absint.solver.contracts.contract import Contract
 
 # A comparison as JSON.
@@ -126,12 +120,12 @@ _LOST: Final = Object[answers.Lost](
     )
 )
 
-DIFF: Final = Document[Findings](
+DIFF: Final = Document[answers.Findings](
     "diff",
     1,
     "two models side by side (absint diff)",
     Key("other", str, "the path of B", lambda diff: diff.second),
-    Key("verdict", kind_of(Headline), "`compatible`: all that works with A works with B, which differs"),
+    Key("verdict", kind_of(answers.Headline), "`compatible`: all that works with A works with B, which differs"),
     Key("broken", many(str), "why it is `changed`, in words"),
     Key("undecided", many(str), "what is undecided, in words"),
     Key("symbols", by_name(str), "symbols of B over those of A"),
@@ -171,21 +165,21 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Diff(Findings):
+class Diff(answers.Findings):
     """A model A beside a model B that is to take its place."""
 
     def __str__(self) -> str:
-        return written(lines(self))
+        return written(report.lines(self))
 
     def __repr__(self) -> str:
         return f"<Diff of {self.first} and {self.second}: {self.verdict}>"
 
     def _repr_html_(self) -> str:
-        return notebook(self)
+        return report.notebook(self)
 
     def to_html(self) -> str:
         """As a page: one HTML file without scripts, in the style of `Result.report`."""
-        return page(self)
+        return report.page(self)
 
     def to_json(self) -> str:
         """As a JSON object, schema `absint.diff/1`."""
@@ -229,28 +223,28 @@ def diff(
     return _Comparison(a, b, runs, limits, at).answer([r for r in assumed if r is not TRUE], values)
 
 
-def proof(first: Result, second: Result, seconds: float) -> Replacement:
+def proof(first: Analysed, second: Analysed, seconds: float) -> answers.Replacement:
     """The findings behind the verdict, by proofs alone."""
     return _Comparison(first, second, False, Limits(seconds, RLIMIT, MEMORY), {}).proof([])[0]
 
 
 class _Comparison:
-    def __init__(self, first: Result, second: Result, runs: bool, limits: Limits, at: Mapping[str, int]) -> None:
-        self._at, self._is_run, self._clock = at, runs, Clock(limits)
+    def __init__(self, first: Analysed, second: Analysed, runs: bool, limits: Limits, at: Mapping[str, int]) -> None:
+        self._at, self._is_run, self._clock = at, runs, legality.Clock(limits)
         pairs = paired(first.inputs, second.inputs)
         self._over = correspondence(first, second, pairs)
         self._back = correspondence(second, first, [Pair(b, a) for a, b in pairs])
-        self._runs = Both(self._over, allowed=runs)
-        self._numbers: dict[bool, Numbers] = {}
+        self._runs = witness.Both(self._over, allowed=runs)
+        self._numbers: dict[bool, witness.Numbers] = {}
         self._reason = ""
 
     def answer(self, assumed: Sequence[Relation], values: bool) -> Diff:
         over = self._over
         a, b = over.source, over.target
         found, common, clauses = self.proof(assumed)
-        costs = self._in_time(lambda: figures(over, self._at))
-        inner = self._in_time(lambda: tuple(differing(over, common))) if values else None
-        rows = self._in_time(lambda: tuple(lost(over, paired(a.outputs, b.outputs), run=self._is_run)))
+        costs = self._in_time(lambda: figures.figures(over, self._at))
+        inner = self._in_time(lambda: tuple(figures.differing(over, common))) if values else None
+        rows = self._in_time(lambda: tuple(outputs.lost(over, paired(a.outputs, b.outputs), run=self._is_run)))
         return Diff(
             found.inputs,
             found.outputs,
@@ -258,7 +252,7 @@ class _Comparison:
             a.origin,
             b.origin,
             {name: str(expr) for name, expr in over.symbols.items() if name in b.symbols},
-            surroundings(a, b, clauses),
+            figures.surroundings(a, b, clauses),
             tuple(map(str, dict.fromkeys([*assumed, *a.assumptions, *map(over.relation, b.assumptions)]))),
             costs,
             inner,
@@ -266,24 +260,26 @@ class _Comparison:
             rows or (),
         )
 
-    def proof(self, assumed: Sequence[Relation]) -> tuple[Replacement, Grounds, tuple[Contract, Contract]]:
+    def proof(
+        self, assumed: Sequence[Relation]
+    ) -> tuple[answers.Replacement, legality.Grounds, tuple[Contract, Contract]]:
         """The findings behind the verdict, facts about sizes that are legal in both models, and the contracts."""
         over, back, clock = self._over, self._back, self._clock
         a, b = over.source, over.target
-        first, second = Model("A", a, contract(a, clock.left)), Model("B", b, contract(b, clock.left))
-        there = Direction(first, second, over, self._runs, clock, assumed, self._numbered).run()
+        first, second = legality.Model("A", a, contract(a, clock.left)), legality.Model("B", b, contract(b, clock.left))
+        there = legality.Direction(first, second, over, self._runs, clock, assumed, self._numbered).run()
         carried = [back.relation(r) for r in assumed if back.covers(r)]
-        again = Direction(second, first, back, self._runs, clock, carried, self._numbered).run()
+        again = legality.Direction(second, first, back, self._runs, clock, carried, self._numbered).run()
         common = there.both()
-        outputs = Compared(over, common, self._runs, self._numbered).outputs(paired(a.outputs, b.outputs))
-        agreed = contracts(there, again, first, second, self._numbered)
-        return Replacement(inputs(over), outputs, agreed), common, (first.contract, second.contract)
+        after = outputs.Compared(over, common, self._runs, self._numbered).outputs(paired(a.outputs, b.outputs))
+        agreed = legality.contracts(there, again, first, second, self._numbered)
+        return answers.Replacement(outputs.inputs(over), after, agreed), common, (first.contract, second.contract)
 
-    def _numbered(self, of_values: bool) -> Numbers:
+    def _numbered(self, of_values: bool) -> witness.Numbers:
         """Both models under common numbers, made when data-dependent sizes need it: it reads weights."""
         if of_values not in self._numbers:
             alike = [pair for pair in self._over.pairs if self._of_one_type(pair)]
-            self._numbers[of_values] = Numbers(self._over, alike, of_values=of_values)
+            self._numbers[of_values] = witness.Numbers(self._over, alike, of_values=of_values)
         return self._numbers[of_values]
 
     def _of_one_type(self, pair: Pair) -> bool:

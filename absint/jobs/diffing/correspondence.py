@@ -106,15 +106,8 @@ class Axis(NamedTuple):
     """As the model whose symbols are expressed names it: `ids[1]`."""
     source: Dim
     target: Dim
-
-
-class Placed(NamedTuple):
-    """A relation that the shape of an input demands: its size must be what the target declares."""
-
-    place: str
-    target: Dim
-    relation: Relation
-    """Over symbols of the source."""
+    relation: Relation = TRUE
+    """The demand of its shape over symbols of the source: the size must be what the target declares."""
 
 
 @dataclass(frozen=True)
@@ -128,8 +121,8 @@ class Correspondence:
     taken: frozenset[str]
     """Names of the source, which no symbol of the target gets."""
     symbols: Mapping[str, Expr] = field(default_factory=dict)
-    demands: tuple[Placed, ...] = ()
-    """Relations over symbols of the source that the declared shapes of the target demand."""
+    demands: tuple[Axis, ...] = ()
+    """The axes of which the declared shapes of the target demand something."""
 
     def dim(self, dim: Dim) -> Dim:
         """A dim of the target over symbols of the source; others get names of their own."""
@@ -160,20 +153,21 @@ def correspondence(source: Analysed, target: Analysed, pairs: Sequence[Pair]) ->
     models = Correspondence(source, target, pairs, taken)
     axes = list(_axes(models))
     found = replace(models, symbols={**_solved(axes, models), **dict(_elements(models))})
-    demands = dict.fromkeys(Placed(axis.place, axis.target, eq(found.dim(axis.target), axis.source)) for axis in axes)
+    demands = dict.fromkeys(axis._replace(relation=eq(found.dim(axis.target), axis.source)) for axis in axes)
     return replace(found, demands=tuple(d for d in demands if d.relation is not TRUE))
 
 
 def _axes(models: Correspondence) -> Iterator[Axis]:
     for first, second in both(models.pairs):
-        before, after = form_of(_input(models.source, first)), form_of(_input(models.target, second))
+        before, after = form_of(declared(models.source, first)), form_of(declared(models.target, second))
         if not before.differs(after) and before.rank == after.rank:
             for (place, a), (_, b) in zip(before.sizes, after.sizes, strict=False):
                 if place != "length" and isinstance(a, Expr) and isinstance(b, Expr):
                     yield Axis(f"{second}{place}", plain(models.source, a), b)
 
 
-def _input(analysed: Analysed, name: str) -> Value:
+def declared(analysed: Analysed, name: str) -> Value:
+    """The declared value of an input."""
     return analysed.declared_inputs.values[analysed.input_nodes[name]]
 
 

@@ -9,9 +9,8 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from absint.errors import UsageError
-from absint.jobs.diffing.answers import Amount, Figures, Inner, Meaning, Share, Surroundings
+from absint.jobs.diffing import answers, legality
 from absint.jobs.diffing.correspondence import Correspondence, form_of, plain, type_text
-from absint.jobs.diffing.legality import Grounds
 from absint.lattices.limits import DeadlineError, Limits, on_time, within
 from absint.lattices.logic.relation import NO, conjunction, eq
 from absint.lattices.terms.expr import UNKNOWN_DIM, Dim, Expr, const, sub
@@ -63,7 +62,7 @@ class _Bill(NamedTuple):
             yield f"{len(self.cost.unsized)} nodes have sizes that are not known"
 
 
-def figures(over: Correspondence, at: Sizes) -> Figures:
+def figures(over: Correspondence, at: Sizes) -> answers.Figures:
     """Costs of both, over symbols of the first. Numbers are `at` these sizes."""
     first, second = over.source, over.target
     a, b = (_Bill(model, Cost(model), Memory(model)) for model in (first, second))
@@ -78,16 +77,16 @@ def figures(over: Correspondence, at: Sizes) -> Figures:
     uncounted = [f"{side}: {line}" for side, bill in (("A", a), ("B", b)) for line in bill.uncounted()]
     if sizes is None:
         uncounted.append("no sizes were found that are legal in both, so there are no numbers")
-    return Figures(tuple(amounts), sizes or {}, (_share(first), _share(second)), tuple(uncounted))
+    return answers.Figures(tuple(amounts), sizes or {}, (_share(first), _share(second)), tuple(uncounted))
 
 
-def _amount(name: str, before: Dim, after: Dim, numbers: tuple[int, int] | None, first: Analysed) -> Amount:
+def _amount(name: str, before: Dim, after: Dim, numbers: tuple[int, int] | None, first: Analysed) -> answers.Amount:
     known = isinstance(before, Expr) and isinstance(after, Expr)
     difference = sub(after, before) if known else UNKNOWN_DIM
     if isinstance(difference, Expr) and not difference.free_symbols <= first.parameters.keys():
         difference = UNKNOWN_DIM  # sizes that data decide are those of another run
     first_text, second_text, change = (str(d) if isinstance(d, Expr) else "?" for d in (before, after, difference))
-    return Amount(name, first_text, second_text, change, numbers)
+    return answers.Amount(name, first_text, second_text, change, numbers)
 
 
 def _legal_in_both(over: Correspondence, sizes: Sizes) -> Sizes | None:
@@ -111,15 +110,15 @@ def _translated(over: Correspondence, sizes: Sizes) -> Sizes:
     return {name: size for name, size in found if size is not None}
 
 
-def _share(model: Analysed) -> Share:
+def _share(model: Analysed) -> answers.Share:
     counts = totals(model)
-    return Share(counts.concrete + counts.expression, counts.dims)
+    return answers.Share(counts.concrete + counts.expression, counts.dims)
 
 
 # Opsets, operators, diagnostics: what is in the files beside inputs and outputs.
 
 
-def surroundings(first: Analysed, second: Analysed, contracts: tuple[Contract, Contract]) -> Surroundings:
+def surroundings(first: Analysed, second: Analysed, contracts: tuple[Contract, Contract]) -> answers.Surroundings:
     """The differences between the files of two models."""
     opsets, others = _opsets(first), _opsets(second)
     used = _domains(first) | _domains(second)
@@ -128,7 +127,7 @@ def surroundings(first: Analysed, second: Analysed, contracts: tuple[Contract, C
     places = {f"{d.severity.value}: {d.message} [{d.code}]": d.where for m in (first, second) for d in diagnostics(m)}
     failures = [Counter(_failures(contract)) for contract in contracts]
     nodes, other_nodes = (sum(len(g.node) for g in graphs(m.loaded.model.graph)) for m in (first, second))
-    return Surroundings(
+    return answers.Surroundings(
         (nodes, other_nodes),
         {d: (opsets.get(d), others.get(d)) for d in opsets | others if d in used},
         tuple(_meanings(first, second)),
@@ -158,14 +157,14 @@ def _failures(contract: Contract) -> Iterable[str]:
         yield f"{constraint.origin.operator}: {constraint.reason}"
 
 
-def _meanings(first: Analysed, second: Analysed) -> Iterable[Meaning]:
+def _meanings(first: Analysed, second: Analysed) -> Iterable[answers.Meaning]:
     """Operators that both models have, under versions of their domain that mean different schemas."""
     versions, others = _versions(first), _versions(second)
     for name in sorted(versions.keys() & others.keys()):
         before, after = versions[name], others[name]
         for version in after - before.keys():
             old = max(before, key=lambda v: (v <= version, v))
-            yield Meaning(name, old, version, after[version])
+            yield answers.Meaning(name, old, version, after[version])
 
 
 def _versions(model: Analysed) -> Mapping[str, Counter[int]]:
@@ -186,7 +185,7 @@ _SAMPLES: Final = 24
 """Legal sizes at which shapes are evaluated before a proof is tried."""
 
 
-def differing(over: Correspondence, grounds: Grounds) -> Iterator[Inner]:
+def differing(over: Correspondence, grounds: legality.Grounds) -> Iterator[answers.Inner]:
     """Values of the main graph that are of another type or shape in the second model; inputs and outputs apart.
 
     Raises DeadlineError past the deadline that is set.
@@ -201,15 +200,15 @@ def differing(over: Correspondence, grounds: Grounds) -> Iterator[Inner]:
         value, other = first.values[name], second.values[name]
         before, after = form_of(value), form_of(other)
         if before.differs(after):
-            yield Inner(name, type_text(value), type_text(other), None, True)
+            yield answers.Inner(name, type_text(value), type_text(other), None, True)
         elif before.is_known and after.is_known:
             pairs = [(plain(first, a), over.dim(b)) for (_, a), (_, b) in zip(before.sizes, after.sizes, strict=True)]
             decided, at = _apart(pairs, grounds, samples)
             if at is not None or not decided:
-                yield Inner(name, type_text(value), type_text(other), at, decided)
+                yield answers.Inner(name, type_text(value), type_text(other), at, decided)
 
 
-def _apart(pairs: list[tuple[Dim, Dim]], grounds: Grounds, samples: list[Sizes]) -> tuple[bool, Sizes | None]:
+def _apart(pairs: list[tuple[Dim, Dim]], grounds: legality.Grounds, samples: list[Sizes]) -> tuple[bool, Sizes | None]:
     """Sizes at which two shapes differ; True with None if none do, False if that is not known."""
     relation = conjunction(*(eq(a, b) for a, b in pairs if isinstance(a, Expr) and isinstance(b, Expr) and a is not b))
     for sizes in samples:

@@ -11,13 +11,11 @@ from typing import Final, NamedTuple
 
 from absint.jobs.diffing.answers import Apart, Contracts, Evidence, Unmet
 from absint.jobs.diffing.correspondence import Correspondence, plain_relation
-from absint.jobs.diffing.numbering import Numbers
-from absint.jobs.diffing.witness import Both, Side
+from absint.jobs.diffing.witness import Both, Numbers, Side
 from absint.lattices.limits import DeadlineError, Limits, within
 from absint.lattices.logic.relation import FALSE, NO, TRUE, Relation, ge
 from absint.lattices.text.escapes import format_sizes
-from absint.questions.sizes.checking import Judge, may_refuse
-from absint.questions.sizes.start import Parameters, Sizes, legal_sizes, small_sizes
+from absint.questions.sizes import checking, start
 from absint.solution.analysed import Analysed
 from absint.solution.constraints import DECLARATION
 from absint.solver.constraints import Constraint, ConstraintSet, meets
@@ -58,8 +56,7 @@ class Grounds:
     """Relations over the symbols of one model that all sizes in question meet."""
 
     def __init__(self, analysed: Analysed, premises: Sequence[Relation], clock: Clock) -> None:
-        self._analysed = analysed
-        self.clock = clock
+        self._analysed, self.clock = analysed, clock
         self.premises = [relation for relation in dict.fromkeys(premises) if relation is not TRUE]
         stated = (Constraint(relation, TRUE, DECLARATION, "declared", "") for relation in self.premises)
         order = tuple(analysed.parameters)
@@ -78,26 +75,26 @@ class Grounds:
         """They entail the relation, or not, or that is not decided."""
         return self._prover.decide(relation)
 
-    def entail_unless_empty(self, relation: Relation, sizes: Sizes) -> bool:
+    def entail_unless_empty(self, relation: Relation, sizes: start.Sizes) -> bool:
         """One of the sizes is 0, and where none is, the relation is entailed."""
         if all(sizes.get(name) != 0 for name in self._analysed.symbols):
             return False
         full = [ge(self._analysed.parameters[name], 1) for name in self._analysed.symbols]
         return self.with_more(full).decide(relation).entailed is True
 
-    def small(self, most: int) -> list[Sizes]:
+    def small(self, most: int) -> list[start.Sizes]:
         """A few small sizes that meet them all; what Z3 knows if none are found one by one."""
         chosen = self.chosen()
-        found = list(islice(legal_sizes(self.premises, chosen), most))
+        found = list(islice(start.legal_sizes(self.premises, chosen), most))
         model = self._prover.consistent.model
         known = {name: model.get(name, 1) for name in chosen}
         return found or ([known] if meets(self.premises, known) else [])
 
-    def model(self, decision: Decision) -> Sizes:
+    def model(self, decision: Decision) -> start.Sizes:
         """Sizes that meet them all and falsify what was decided."""
         return {**self._prover.consistent.model, **decision.model}
 
-    def chosen(self, relation: Relation = TRUE) -> Parameters:
+    def chosen(self, relation: Relation = TRUE) -> start.Parameters:
         """Symbols that sizes are given for: all sizes of the inputs, and those of their elements that matter."""
         mentioned = relation.free_symbols.union(*(premise.free_symbols for premise in self.premises))
         every = self._analysed.parameters
@@ -217,11 +214,11 @@ class Direction:
         elif not decision.entailed:
             self._examine(demand, self.grounds.model(decision))
 
-    def _examine(self, demand: _Demand, model: Sizes) -> None:
+    def _examine(self, demand: _Demand, model: start.Sizes) -> None:
         """Look for sizes that break the requirement, and at which the source runs."""
         reason = "no sizes are known that break it"
         chosen = self.grounds.chosen(demand.over)
-        for sizes in islice(small_sizes(demand.over, self.grounds.premises, chosen, model), _TRIES):
+        for sizes in islice(start.small_sizes(demand.over, self.grounds.premises, chosen, model), _TRIES):
             apart, reason = self._tried(demand, sizes)
             if apart is not None:
                 only = self.grounds.entail_unless_empty(demand.over, sizes)
@@ -229,7 +226,7 @@ class Direction:
                 return
         self._leave(demand, reason)
 
-    def _tried(self, demand: _Demand, sizes: Sizes) -> tuple[Apart | None, str]:
+    def _tried(self, demand: _Demand, sizes: start.Sizes) -> tuple[Apart | None, str]:
         """The evidence that the source runs at these sizes, which break the requirement; else the reason."""
         side = self._source.side
         shown = self._runs.at(side, sizes)
@@ -253,11 +250,11 @@ class Direction:
     def _look_beyond(self) -> None:
         """Look for sizes that a check refuses in the target alone, where its requirements are not all it needs."""
         target = self._target.analysed
-        if self.broken or self._numbers_cover() or not may_refuse(target):
+        if self.broken or self._numbers_cover() or not checking.may_refuse(target):
             return
-        here, there = self._source.analysed.once(Judge), target.once(Judge)
+        here, there = self._source.analysed.once(checking.Judge), target.once(checking.Judge)
         symbols = {name: self._source.analysed.parameters[name] for name in self._source.analysed.symbols}
-        for sizes in islice(legal_sizes(self.grounds.premises, symbols), _BEYOND):
+        for sizes in islice(start.legal_sizes(self.grounds.premises, symbols), _BEYOND):
             over = {name: expr.at(sizes) for name, expr in self._over.symbols.items() if name in target.symbols}
             known = {name: size for name, size in over.items() if size is not None}
             if len(known) < len(target.symbols):
@@ -274,7 +271,7 @@ class Direction:
         """Both models compute the same by the same nodes."""
         return self._numbers(False).is_covered(self._target.side)
 
-    def _apart(self, sizes: Sizes, source: str, target: str, evidence: Evidence) -> Apart:
+    def _apart(self, sizes: start.Sizes, source: str, target: str, evidence: Evidence) -> Apart:
         first, second = (source, target) if self._source.side == "A" else (target, source)
         return Apart(sizes, self._source.side, first, second, evidence)
 

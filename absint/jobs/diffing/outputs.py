@@ -11,10 +11,9 @@ from typing import Final
 
 from absint.errors import UsageError
 from absint.jobs.diffing.answers import Apart, Lost, Port, Ports, PortStatus
-from absint.jobs.diffing.correspondence import Correspondence, Form, Pair, both, form_of, plain, type_text
+from absint.jobs.diffing.correspondence import Correspondence, Form, Pair, both, declared, form_of, plain, type_text
 from absint.jobs.diffing.legality import Grounds
-from absint.jobs.diffing.numbering import Numbers, over_first
-from absint.jobs.diffing.witness import Both, Seen
+from absint.jobs.diffing.witness import Both, Numbers, Seen, over_first
 from absint.lattices.limits import DeadlineError
 from absint.lattices.logic.relation import Relation, eq
 from absint.lattices.terms.expr import MAX_DIM, Dim, Expr
@@ -175,7 +174,7 @@ def _is_reordered(pairs: Sequence[Pair], names: Sequence[str]) -> bool:
 def _input(pair: Pair, over: Correspondence) -> Port:
     a, b = pair
     first, second = over.source, over.target
-    before, after = _declared(first, a), _declared(second, b)
+    before, after = None if a is None else declared(first, a), None if b is None else declared(second, b)
     port = Port(a, b, type_text(before), type_text(after))
     if before is None or after is None:
         optional = (a is not None and a in second.lowered.signature.overridable) or (
@@ -198,10 +197,6 @@ def _input(pair: Pair, over: Correspondence) -> Port:
     if a != b:
         return _with(port, "renamed", *changed)
     return _with(port, "resized" if changed else "same", *changed)
-
-
-def _declared(analysed: Analysed, name: str | None) -> Value | None:
-    return None if name is None else analysed.declared_inputs.values[analysed.input_nodes[name]]
 
 
 def _value(analysed: Analysed, name: str) -> Value:
@@ -248,9 +243,6 @@ def _ranged(dim: Dim) -> str:
     lo, hi = dim.bounds
     ends = f"{'' if lo is None else lo}..{'' if hi is None or hi >= MAX_DIM else hi}"
     return f"{dim} in {ends}" if isinstance(dim, Expr) else ends
-
-
-# Rows
 
 
 def lost(over: Correspondence, outputs: Sequence[Pair], run: bool) -> Iterator[Lost]:

@@ -239,8 +239,6 @@ def _cut(text: str) -> str:
     return text if len(text) <= _LONG else f"{text[: _LONG - 3]}..."
 
 
-# HTML
-
 _FEW: Final = 20
 
 

@@ -15,11 +15,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
+from itertools import count
 from typing import Final
 
-from absint.jobs.dynamizing.finding import MAX_TRIALS, Found, Setting, find
-from absint.jobs.dynamizing.judging import Judging
-from absint.jobs.dynamizing.repairing import LEFT_OPEN, Choice
+from absint.jobs.dynamizing import finding, judging, repairing
 from absint.lattices.terms.expr import Expr
 from absint.shapes.interpretation import Budget
 
@@ -30,7 +29,7 @@ _MOST_RUNS: Final = 512
 _MOST_NODES: Final = 60_000
 """Analyses of the model for all combinations, and nodes in them."""
 _MOST_LEAVES: Final = 16
-_MOST_TRIALS: Final = 2 * MAX_TRIALS
+_MOST_TRIALS: Final = 2 * finding.MAX_TRIALS
 """Applications of rules in all searches."""
 
 
@@ -38,7 +37,7 @@ _MOST_TRIALS: Final = 2 * MAX_TRIALS
 class Settled:
     """The decisions, and the targets of which more than one reading remains."""
 
-    found: Found
+    found: finding.Found
     open: dict[object, Sequence[Reading]] = field(default_factory=dict)
     """The readings of targets that nothing decides, by the key of the target, which are left as they are; none where
     there are too many.
@@ -51,7 +50,7 @@ class Settled:
 class _Leaf:
     """A combination with a reading for each target."""
 
-    found: Found
+    found: finding.Found
     chosen: Mapping[object, Reading]
     fails: bool = False
     standing: int = 0
@@ -70,32 +69,31 @@ class _Branch:
     """Requirements that only the old sizes meet, before the first target without a reading."""
     order: int
     chosen: Mapping[object, Reading] = field(compare=False)
-    found: Found | None = field(default=None, compare=False)
+    found: finding.Found | None = field(default=None, compare=False)
 
 
 class _Tree:
     """All combinations, as far as nothing refutes them."""
 
-    def __init__(self, setting: Setting, judge: Judging) -> None:
+    def __init__(self, setting: finding.Setting, judge: judging.Judging) -> None:
         self.leaves: list[_Leaf] = []
         """The combinations that remain."""
         self.readings: dict[object, Sequence[Reading]] = {}
         """All readings of each target that has several."""
         self.is_by_habit = False
         """Nothing but an axis of their own for rows has decided between two combinations."""
-        self._setting = setting
-        self._judge = judge
+        self._setting, self._judge = setting, judge
         self._trials = Budget(_MOST_TRIALS)
         self._runs = max(16, min(_MOST_RUNS, _MOST_NODES // max(1, len(setting.analysed.nodes))))
-        self._first: Found | None = None
-        self._made = 0
+        self._first: finding.Found | None = None
+        self._orders = count(-1, -1)
 
-    def find(self, chosen: Mapping[object, Choice]) -> Found:
+    def find(self, chosen: Mapping[object, repairing.Choice]) -> finding.Found:
         """The decisions under a choice of readings. What the first choice could not explain is not sought again."""
-        mine = Budget(min(MAX_TRIALS, self._trials.left))
+        mine = Budget(min(finding.MAX_TRIALS, self._trials.left))
         before = mine.left
         known = self._first.requirements if self._first is not None else ()
-        found = find(self._setting, chosen, mine, known)
+        found = finding.find(self._setting, chosen, mine, known)
         if self._first is None:
             self._first = found
         else:
@@ -118,13 +116,13 @@ class _Tree:
                 heappush(waiting, child)
         return True
 
-    def _grown(self, branch: _Branch, found: Found) -> Iterator[_Branch]:
+    def _grown(self, branch: _Branch, found: finding.Found) -> Iterator[_Branch]:
         """Branches for the other readings of targets that the branch has no reading for; it becomes a leaf if it has
         the fewest failures among those that wait, and else it waits again.
         """
         # Targets in the order of the program: a reading changes the sizes that reach those behind it.
         chosen = branch.chosen
-        for node, target in sorted(found.targets.items()):
+        for node, target in sorted(found.run.targets.items()):
             if target.key in chosen or len(target.readings) < 2:
                 continue
             if any(found.is_refuted(leaf.found, node) for leaf in self.leaves):
@@ -132,19 +130,15 @@ class _Tree:
             failures, _ = found.failures(node)
             # Others with fewer failures go first; this one waits with what is known of it.
             if failures > branch.failures:
-                yield _Branch(failures, self._next(), chosen, found)
+                yield _Branch(failures, next(self._orders), chosen, found)
                 return
             self.readings.setdefault(target.key, target.readings)
             for reading in target.readings[:0:-1]:
-                yield _Branch(failures, self._next(), {**chosen, target.key: reading})
+                yield _Branch(failures, next(self._orders), {**chosen, target.key: reading})
             chosen = {**chosen, target.key: target.meant}
         self._add(found, chosen)
 
-    def _next(self) -> int:
-        self._made += 1
-        return -self._made
-
-    def _add(self, found: Found, chosen: Mapping[object, Reading]) -> None:
+    def _add(self, found: finding.Found, chosen: Mapping[object, Reading]) -> None:
         if any(found.is_refuted(other.found) for other in self.leaves):
             return
         has_choice = bool(self.readings)
@@ -171,7 +165,7 @@ class _Tree:
         self.leaves = others
 
 
-def settle(setting: Setting, judge: Judging) -> Settled:
+def settle(setting: finding.Setting, judge: judging.Judging) -> Settled:
     """The decisions that let the model run at other sizes, if no other reading of a target does so too."""
     tree = _Tree(setting, judge)
     is_complete = tree.follow()
@@ -184,7 +178,7 @@ def settle(setting: Setting, judge: Judging) -> Settled:
         found = tree.leaves[0].found
         return Settled(found, dict.fromkeys(found.run.left_open, ()), tree.is_by_habit)
     # Undecided: read what all that remain agree on, and leave open what they read differently.
-    chosen: dict[object, Choice] = {}
+    chosen: dict[object, repairing.Choice] = {}
     undecided: dict[object, Sequence[Reading]] = {}
     for key, readings in tree.readings.items():
         mine = [leaf.chosen[key] for leaf in tree.leaves if key in leaf.chosen]
@@ -192,6 +186,6 @@ def settle(setting: Setting, judge: Judging) -> Settled:
             chosen[key] = mine[0]
         elif mine or not tree.leaves:
             remaining = [each for each in readings if each in mine or not is_complete or not tree.leaves]
-            chosen[key], undecided[key] = LEFT_OPEN, remaining
+            chosen[key], undecided[key] = repairing.LEFT_OPEN, remaining
     found = tree.find(chosen)
     return Settled(found, {**dict.fromkeys(found.run.left_open, ()), **undecided})

@@ -13,11 +13,8 @@ from itertools import chain, combinations, islice
 from typing import Final, NamedTuple
 
 from absint.analyses.independence.table import ELEMENTWISE
-from absint.jobs.dynamizing.finding import MAX_TRIALS, Found, deciding, find
-from absint.jobs.dynamizing.judging import Judging
-from absint.jobs.dynamizing.repairing import numbers_of
+from absint.jobs.dynamizing import finding, judging, repairing, searching
 from absint.jobs.dynamizing.resizing import UNSURE, Change, Resizing
-from absint.jobs.dynamizing.searching import LISTS
 from absint.lattices.terms.division import floordiv
 from absint.lattices.terms.expr import ONE_EXPR, Dim, Expr, Symbol, const, mul, sole_atom, symbol
 from absint.lattices.value import Tensor, Value
@@ -61,7 +58,7 @@ class Silent(NamedTuple):
     """The size, of an end that is that of the axis."""
 
 
-def silent(found: Found) -> Iterator[Silent]:
+def silent(found: finding.Found) -> Iterator[Silent]:
     """The numbers of Slice, Resize and Gather that may belong to a size which became a symbol."""
     for node, item in enumerate(found.run.nodes):
         operation = item.operation
@@ -73,7 +70,7 @@ def silent(found: Found) -> Iterator[Silent]:
         if not isinstance(data, Tensor) or data.shape.is_top or not isinstance(value, Tensor):
             continue
         axes = _axes(operation.op_type, inputs, operation.attributes.get("axis"), len(data.shape))
-        for place, number in enumerate(numbers_of(value) or ()):
+        for place, number in enumerate(repairing.numbers_of(value) or ()):
             axis = axes[place] if axes is not None and place < len(axes) else None
             if axis is None or number.const is None or not -len(data.shape) <= axis < len(data.shape):
                 continue
@@ -85,7 +82,7 @@ def silent(found: Found) -> Iterator[Silent]:
                     yield Silent(node, operand, place, number.const, *meant, dim.free_symbols, whole=whole)
 
 
-def coincident(found: Found, judge: Judging) -> Iterator[Silent]:
+def coincident(found: finding.Found, judge: judging.Judging) -> Iterator[Silent]:
     """The numbers that make a size, and sizes of constants, that equal an old size or follow from it, and may be this
     size. Numbers in equal surroundings are tried once.
     """
@@ -111,13 +108,13 @@ def coincident(found: Found, judge: Judging) -> Iterator[Silent]:
                 break
 
 
-def as_named(found: Found, judge: Judging) -> Found:
+def as_named(found: finding.Found, judge: judging.Judging) -> finding.Found:
     """The decisions with the numbers that must be sizes if outputs have the axes that the caller has named, as far as
     no other numbers do as well.
     """
     while lacking := len(judge.lacking(found)):
         trying = _Trying(found, judge)
-        better: list[Found] = []
+        better: list[finding.Found] = []
         ends = (_Candidate(*item[:3], False, [item.whole]) for item in silent(found) if item.whole is not None)
         for candidate in islice(chain(_candidates(found), ends), _MOST_TRIED):
             for size in candidate.meant:
@@ -141,7 +138,7 @@ class _Candidate(NamedTuple):
     meant: Sequence[Expr]
 
 
-def _candidates(found: Found) -> Iterator[_Candidate]:
+def _candidates(found: finding.Found) -> Iterator[_Candidate]:
     run = found.run
     for node, item in enumerate(run.nodes):
         makes = 0 if isinstance(item.step, LoopHead) else _MAKES.get(item.operator)
@@ -150,7 +147,7 @@ def _candidates(found: Found) -> Iterator[_Candidate]:
             if not isinstance(value, Tensor) or value.shape.is_top:
                 continue
             if operand == makes:
-                for place, number in enumerate(numbers_of(value) or ()):
+                for place, number in enumerate(repairing.numbers_of(value) or ()):
                     if number.const is not None and (meant := list(_sizes(run.resizing, number.const))):
                         yield _Candidate(node, operand, place, False, meant)
             elif item.operation is not None and run.is_constant(producer) and operand not in _lists(item.operator):
@@ -164,7 +161,7 @@ def _candidates(found: Found) -> Iterator[_Candidate]:
 def _lists(operator: str) -> Sequence[int]:
     """Operands whose own size is none of data."""
     made = (_MAKES[operator],) if operator in _MAKES else ()
-    return (*LISTS.get(operator, ()), *made, *((1,) if operator.startswith("Reduce") else ()))
+    return (*searching.LISTS.get(operator, ()), *made, *((1,) if operator.startswith("Reduce") else ()))
 
 
 def _sizes(resizing: Resizing, number: int) -> Iterator[Expr]:
@@ -188,7 +185,7 @@ class _Surroundings:
 
     _DEPTH: Final = 3
 
-    def __init__(self, found: Found) -> None:
+    def __init__(self, found: finding.Found) -> None:
         self._found = found
         self._olds = frozenset(found.run.resizing.sizes.values())
         self._known: dict[tuple[int, int], object] = {}
@@ -228,9 +225,8 @@ class _Surroundings:
 class _Trying:
     """Numbers taken for sizes, one at a time."""
 
-    def __init__(self, found: Found, judge: Judging) -> None:
-        self._judge = judge
-        self._found = found
+    def __init__(self, found: finding.Found, judge: judging.Judging) -> None:
+        self._judge, self._found = judge, found
         analysed = found.setting.analysed
         self._ends = [analysed.operands[output] for output in analysed.outputs if output in analysed.operands]
         self._read = upstream(analysed, [node for node, _ in self._ends])
@@ -259,11 +255,11 @@ class _Trying:
         is_plain = isinstance(sole_atom(change.value), Symbol) and not change.is_size
         return is_plain and self._found.run.resizing.old(change.value) is not ONE_EXPR
 
-    def taken(self, change: Change) -> tuple[Found, set[int]]:
+    def taken(self, change: Change) -> tuple[finding.Found, set[int]]:
         """The decisions if the number is this size, and the nodes where something then fails for good."""
         found, run = self._found, self._found.run
-        decided = deciding(found.decided, [change])
-        tried = find(found.setting, run.chosen, Budget(MAX_TRIALS), found.requirements, decided)
+        decided = finding.deciding(found.decided, [change])
+        tried = finding.find(found.setting, run.chosen, Budget(finding.MAX_TRIALS), found.requirements, decided)
         failing = set(tried.resized - found.resized if self._keeps_shapes(tried) else ())
         failing |= {
             c.origin.node for c, fixed in tried.left
@@ -272,7 +268,7 @@ class _Trying:
         }  # fmt: skip
         return tried, failing
 
-    def _changes(self, tried: Found, change: Change) -> bool:
+    def _changes(self, tried: finding.Found, change: Change) -> bool:
         """An output changes: its shape, or what it is made of."""
         run, node = self._found.run, change.node
         is_plain = isinstance(sole_atom(change.value), Symbol) and not change.is_size
@@ -280,12 +276,12 @@ class _Trying:
             return node in self._read
         return not self._keeps_shapes(tried) or (not change.is_size and not self._is_broadcast(tried))
 
-    def _keeps_shapes(self, tried: Found) -> bool:
+    def _keeps_shapes(self, tried: finding.Found) -> bool:
         """Outputs have the shapes that they have without the change."""
         ends = ((tried.states[at][index], self._found.states[at][index]) for at, index in self._ends)
         return all(_shape(after) == _shape(before) for after, before in ends)
 
-    def _is_broadcast(self, tried: Found) -> bool:
+    def _is_broadcast(self, tried: finding.Found) -> bool:
         """Values of another size than before hold copies of the one place that they had, and are broadcast."""
         run, before, after = self._found.run, self._found.states, tried.states
         for node in sorted(self._read):
@@ -317,13 +313,7 @@ def _axes(operator: str, inputs: Inputs, axis: object, rank: int) -> list[int] |
     """The axis that each number is about."""
     if operator == "Gather":
         return [axis if isinstance(axis, int) else 0]
-    given = inputs[3] if operator == "Slice" and len(inputs) > 3 else None
-    if given is None:
-        return list(range(rank))
-    numbers = numbers_of(given) if isinstance(given, Tensor) else None
-    if numbers is None or any(number.const is None for number in numbers):
-        return None
-    return [int(number) for number in numbers]
+    return repairing.integers_of(inputs if operator == "Slice" else (), 3, list(range(rank)))
 
 
 def _meaning(operator: str, number: int, dim: Expr, was: Dim) -> tuple[str, str] | None:

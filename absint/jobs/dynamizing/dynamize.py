@@ -4,35 +4,164 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from onnx import ModelProto
 
 from absint.errors import UsageError
-from absint.jobs.copies.annotate import annotated
-from absint.jobs.copies.dialects import Style
-from absint.jobs.copies.gate import LeftOut
-from absint.jobs.copies.saving import rewriting
-from absint.jobs.dynamizing.choosing import settle
-from absint.jobs.dynamizing.coinciding import as_named
-from absint.jobs.dynamizing.finding import Found, Setting
-from absint.jobs.dynamizing.judging import Judging
-from absint.jobs.dynamizing.listing import Baked, Cause, baked, causes
-from absint.jobs.dynamizing.preparing import Axes, Request, prepared, refuse_overridable, sized
+from absint.jobs.copies import annotate, dialects, gate, saving
+from absint.jobs.dynamizing import choosing, coinciding, finding, preparing, rewriting
+from absint.jobs.dynamizing.judging import Compared, Judging
 from absint.jobs.dynamizing.resizing import SEVERAL, Fixed, Resizing
-from absint.jobs.dynamizing.rewriting import Constants, Rewriter
-from absint.jobs.dynamizing.stacked import Compared
 from absint.lattices.limits import LONG, Limits
-from absint.lattices.text.escapes import excerpt
-from absint.lattices.value import Tensor
+from absint.lattices.logic.relation import eq
+from absint.lattices.terms.expr import Expr, symbol
+from absint.lattices.text.escapes import excerpt, plain
+from absint.lattices.value import Tensor, elements_of
 from absint.model.load import MAX_IN_MEMORY, Loaded, outlined_copy
-from absint.model.wire.fields import Data
-from absint.model.wire.read_graphs import read_model
-from absint.model.wire.splicing import Piece, size_of, whole
+from absint.model.protos import copied
+from absint.model.wire import fields, read_graphs, splicing
 from absint.questions.rows import OutputRows
 from absint.questions.sizes.contracts import contract
 from absint.solution.analysed import Analysed
 from absint.solver.contracts.contract import Contract
+
+
+@dataclass(frozen=True)
+class Baked:
+    """A number or a size of a constant that is an old size of an input."""
+
+    node: str
+    """The node that uses the constant."""
+    operator: str
+    constant: str
+    """The value that the node reads."""
+    operand: str
+    """The input of the node, by its formal name."""
+    place: str
+    """`target[0]`, or an axis of a constant's shape, as `shape(table)[1]`."""
+    old: str
+    new: str
+    """The expression that it should be; several with `or` if nothing decides."""
+    written: str = ""
+    """The way in which it was rewritten; empty if it was not."""
+    problem: str = ""
+    """The reason why it cannot be rewritten."""
+    is_open: bool = False
+    """It may mean several sizes, and nothing decides which."""
+
+    def __str__(self) -> str:
+        end = f"; {self.problem}" if self.problem else ""
+        return f"{self.place} of {self.node}: {self.old}, should be {self.new}{end}"
+
+
+class Cause(NamedTuple):
+    """A requirement that the search could not lead back to a constant."""
+
+    relation: str
+    node: str
+    """The node that imposes it."""
+    at: str
+    """The node at which the search ended."""
+    reason: str
+
+    def __str__(self) -> str:
+        where = "" if self.at == self.node else f" (at {self.at})"
+        return f"{self.relation} of {self.node}: {self.reason}{where}"
+
+
+def causes(found: finding.Found) -> Iterator[Cause]:
+    """The requirements that are left, one for each reason."""
+    seen: set[tuple[int, str]] = set()
+    for constraint, fixed in found.left:
+        if fixed is not None and tuple(fixed) not in seen:
+            seen.add((fixed.node, fixed.reason))
+            node = plain(str(constraint.origin))
+            at = plain(str(found.setting.analysed.nodes[fixed.node])) if fixed.node >= 0 else node
+            yield Cause(str(constraint.formula), node, at, fixed.reason)
+
+
+def baked(settled: choosing.Settled, rewriter: rewriting.Rewriter, legal: Contract, judge: Judging) -> Iterator[Baked]:
+    """The constants that hold an old size, with what the rewriter makes of them. `legal` is the contract of its copy: a
+    number that may be a size, of which the old one alone is legal, is this size and a number of its own.
+    """
+    found = settled.found
+    analysed, resizing = found.setting.analysed, found.setting.resizing
+    required = {clause.relation for clause in legal.clauses}
+    held = {name for name, size in resizing.sizes.items() if eq(symbol(name), size) in required}
+    for place in sorted({*((node, target.operand) for node, target in found.run.targets.items()), *found.decided}):
+        problem, how = rewriter.problems.get(place, ""), rewriter.how.get(place, "")
+        for where, old, new in _entries(found, place):
+            yield _item(analysed, place, where, old, new, how, problem)
+    yield from _undecided(settled)
+    for item in (*coinciding.silent(found), *coinciding.coincident(found, judge)):
+        if item.sizes & resizing.sizes.keys() <= held:
+            continue
+        place = item.node, item.operand
+        told = _item(analysed, place, (item.place, item.is_size), str(item.old), item.new, "", item.problem)
+        yield replace(told, is_open=True)
+
+
+def _entries(found: finding.Found, place: rewriting.Place) -> Iterator[tuple[tuple[int, bool], str, str]]:
+    """The places in a constant, each with its old and its new value."""
+    node, operand = place
+    resizing = found.setting.resizing
+    numbers: dict[int, Expr] = {}
+    target = found.run.targets.get(node)
+    if target is not None and operand == target.operand:
+        numbers.update(target.meant)
+    decision = found.decided.get(place)
+    if decision is not None:
+        numbers.update(decision.elements)
+    for at, number in sorted(numbers.items()):
+        yield (at, False), _old(number, resizing), str(number)
+    for at, size in sorted(decision.dims.items()) if decision is not None else ():
+        yield (at, True), _old(size, resizing), str(size)
+
+
+def _old(new: Expr, resizing: Resizing) -> str:
+    """The old value, as the product that it stands for: `12 = 4*3`."""
+    was = str(resizing.old(new))
+    coefficient = new.terms[0][1] if len(new.terms) == 1 else 1
+    if coefficient > 1 and len(new.terms[0][0]) == 1:
+        size = int(was) // coefficient if was.isdigit() else None
+        if size is not None and size * coefficient == int(was):
+            return f"{was} = {size}*{coefficient}"
+    return was
+
+
+def _item(
+    analysed: Analysed, place: rewriting.Place, where: tuple[int, bool], old: str, new: str, how: str, problem: str
+) -> Baked:
+    node, operand = place
+    item = analysed.nodes[node]
+    rule = item.operation.rule if item.operation is not None else None
+    formals = rule.inputs if rule is not None else ()
+    formal = formals[min(operand, len(formals) - 1)] if formals else f"input {operand}"
+    formal = {("Reshape", 1): "target", ("Loop", 0): "trips"}.get((item.operator, operand), formal)
+    at, is_size = where
+    constant = analysed.program.names.get(item.operands[operand], "")
+    text = f"shape({formal})[{at}]" if is_size else f"{formal}[{at}]"
+    return Baked(plain(str(item)), item.operator, plain(constant), formal, text, old, new, how, problem)
+
+
+def _undecided(settled: choosing.Settled) -> Iterator[Baked]:
+    analysed = settled.found.setting.analysed
+    for key, readings in settled.open.items():
+        for node in settled.found.run.left_open.get(key, ()):
+            changed = sorted({at for reading in readings for at in reading})
+            texts = []
+            for reading in readings:
+                parts = [f"target[{at}] = {reading[at]}" for at in changed if at in reading]
+                texts.append(" and ".join(parts) or "none of it")
+            item = analysed.nodes[node]
+            constant = analysed.program.names.get(item.operands[1], "")
+            yield Baked(
+                plain(str(item)), item.operator, plain(constant), "target", "target", "",
+                " or ".join(texts) or "one of many sizes",
+                problem="not determined: nothing in the model tells which", is_open=True,
+            )  # fmt: skip
+
 
 LIMITS: Final = Limits(LONG)
 _MOST_RUN: Final = 1 << 28
@@ -69,7 +198,7 @@ class Dynamized:
     """Initialisers that were inputs too, whose values are shapes: the copy has them as constants."""
     unchecked: str = ""
     """Why nobody knows whether the written file loads where the model does; empty if it does."""
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[gate.LeftOut, ...] = ()
     """Types that would keep the written file from loading, or change what it computes."""
     refusal: str = ""
     """Why constants were to be rewritten and were not; empty if they were."""
@@ -98,7 +227,7 @@ class Dynamized:
 
 def dynamize(
     analysed: Analysed,
-    axes: Axes,
+    axes: preparing.Axes,
     *,
     fix: bool = False,
     run: bool = True,
@@ -109,37 +238,43 @@ def dynamize(
 ) -> Dynamized:
     """See `Result.dynamize`."""
     analysed.require_sound("dynamize")
-    with rewriting(analysed, path or "") as source:
+    with saving.rewriting(analysed, path or "") as source:
         outline, opened = source.outline, source.opened
 
         def variant(model: ModelProto, sizes: Mapping[str, int]) -> Analysed:
             """The analysis of a copy, with symbols bound to sizes."""
             return analysed.again(_loaded(analysed, opened.data, outline.pieces(model), model), sizes)
 
-        base = ModelProto()
-        base.CopyFrom(source.model)
-        static, axes, taken = prepared(analysed, axes, base, lambda: variant(base, {}), limits)
-        request = Request(static, axes, rows)
-        constants = Constants(static, base, outline, opened)
+        base = copied(source.outline.model)
+        static, axes, taken = preparing.prepared(analysed, axes, base, lambda: variant(base, {}), limits)
+        request = preparing.Request(static, axes, rows)
+        constants = rewriting.Constants(static, base, outline, opened)
         resizing = Resizing(request.sizes, request.promised | request.assumed)
-        setting = Setting(static, request.inputs, resizing, constants.may_vary)
+        setting = finding.Setting(static, request.inputs, resizing, constants.may_vary)
 
-        def rewritten(found: Found, *, fix: bool) -> Rewriter:
-            return Rewriter(found, constants).run(fix=fix)
+        def rewritten(found: finding.Found, *, fix: bool) -> rewriting.Rewriter:
+            return rewriting.Rewriter(found, constants).run(fix=fix)
 
-        def to_run(found: Found) -> bytes | None:
+        def to_run(found: finding.Found) -> bytes | None:
             pieces = list(outline.pieces(rewritten(found, fix=True).model))
-            return None if size_of(pieces) > _MOST_RUN else whole(opened.data, pieces)
+            return None if splicing.size_of(pieces) > _MOST_RUN else splicing.whole(opened.data, pieces)
 
-        def mended_by(found: Found) -> Analysed:
-            return variant(rewritten(found, fix=True).model, {})
-
-        judging = Judging(static, request, analysed.loaded.model.graph, to_run, mended_by, runs=fix and run)
-        settled = settle(setting, judging)
+        graph = analysed.loaded.model.graph
+        judging = Judging(
+            static,
+            request,
+            graph,
+            to_run,
+            lambda found: variant(rewritten(found, fix=True).model, {}),
+            runs=fix and run,
+        )
+        settled = choosing.settle(setting, judging)
         if request.assumed and not judging.standing(settled.found):  # they count no rows
-            settled = settle(setting._replace(resizing=Resizing(request.sizes)), judging)
-        found = settled.found = as_named(settled.found, judging)
-        refuse_overridable(static, [*(item.node for _, item in found.left if item is not None), *sized(static)])
+            settled = choosing.settle(setting._replace(resizing=Resizing(request.sizes)), judging)
+        found = settled.found = coinciding.as_named(settled.found, judging)
+        preparing.refuse_overridable(
+            static, [*(item.node for _, item in found.left if item is not None), *preparing.sized(static)]
+        )
         kept, mended = rewritten(found, fix=False), rewritten(found, fix=True)
         before, after = variant(kept.model, {}), judging.copy(found)
         at_old_sizes = variant(mended.model, request.sizes)
@@ -150,13 +285,13 @@ def dynamize(
         open_ = [item for _, item in found.left if item is not None]
         refusal = _refusal(listed, open_, compared, judging.lacking(found), _hint(request, static)) if fix else ""
         fixed = fix and not refusal
-        weights, unchecked, left_out = tuple[str, ...](), "", tuple[LeftOut, ...]()
+        weights, unchecked, left_out = tuple[str, ...](), "", tuple[gate.LeftOut, ...]()
         if path is not None and not refusal:
             if fix and differing:
                 names = ", ".join(map(repr, differing[:3]))
                 raise UsageError(f"nothing is written: {names} would have another shape at the old sizes")
             copy, result = (mended, after) if fix else (kept, before)
-            written = annotated(result, Style(outputs=True), model=copy.model, load=load)
+            written = annotate.annotated(result, dialects.Style(outputs=True), model=copy.model, load=load)
             unchecked, left_out = written.unchecked, written.left_out
             weights = source.made(written.model, copy_weights=False).weights_elsewhere
     unmended = contract(before, limits)
@@ -181,7 +316,7 @@ def dynamize(
     )
 
 
-def _hint(request: Request, static: Analysed) -> str:
+def _hint(request: preparing.Request, static: Analysed) -> str:
     """How a caller may say more."""
     found = []
     if static.outputs and not request.outputs:
@@ -214,13 +349,13 @@ def _refusal(
     return ""
 
 
-def _loaded(analysed: Analysed, data: Data, pieces: Sequence[Piece], model: ModelProto) -> Loaded:
+def _loaded(analysed: Analysed, data: fields.Data, pieces: Sequence[splicing.Piece], model: ModelProto) -> Loaded:
     """A copy of the model, of which `model` is the outline. That of a large file stays without its weights."""
     origin, folder = analysed.origin, analysed.loaded.folder
-    if size_of(pieces) > MAX_IN_MEMORY:
+    if splicing.size_of(pieces) > MAX_IN_MEMORY:
         return outlined_copy(model, analysed.loaded)
-    content = whole(data, pieces)
-    return Loaded(read_model(content), origin, folder, None, content)
+    content = splicing.whole(data, pieces)
+    return Loaded(read_graphs.read_model(content), origin, folder, None, content)
 
 
 def _differing(before: Analysed, after: Analysed) -> Iterator[str]:
@@ -235,21 +370,14 @@ def _differing(before: Analysed, after: Analysed) -> Iterator[str]:
             yield name
 
 
-def _other_elements(before: Analysed, after: Analysed, rewriter: Rewriter) -> Iterator[str]:
+def _other_elements(before: Analysed, after: Analysed, rewriter: rewriting.Rewriter) -> Iterator[str]:
     """Operands that are not proved to have the elements that they had. What a -1, a 0 or an end says, shapes tell."""
     for (node, operand), name in rewriter.written.items():
         old = before.value_of(before.nodes[node].operands[operand])
         new = after.values.get(name)
         if not isinstance(old, Tensor) or not isinstance(new, Tensor):
             yield name
-        elif (node, operand) in rewriter.spelt:
-            continue
-        else:
-            was, now = _elements(old), _elements(new)
+        elif (node, operand) not in rewriter.spelt:
+            was, now = elements_of(old), elements_of(new)
             if new.shape is not old.shape or (was is not None and now is not None and was != now):
                 yield name
-
-
-def _elements(value: Tensor) -> Sequence[object] | None:
-    block = None if value.contents is None else value.contents.block(value.shape.concrete)
-    return None if block is None else block.elements

@@ -8,19 +8,15 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 from absint.jobs.dynamizing.preparing import overridable
-from absint.jobs.dynamizing.repairing import Choice, Decided, Repairing, Target
-from absint.jobs.dynamizing.resizing import GIVEN_UP, BakedError, Change, Fixed, Resizing
+from absint.jobs.dynamizing.repairing import Choice, Decided, Repairing
+from absint.jobs.dynamizing.resizing import GIVEN_UP, BakedError, Change, Fixed, Resizing, dims_in
 from absint.jobs.dynamizing.searching import MayVary, Search
 from absint.lattices.logic.facts import Facts
 from absint.lattices.logic.relation import Relation
 from absint.lattices.terms.expr import Expr
-from absint.lattices.value import Tensor, Value
-from absint.program.limits import CHECK
-from absint.program.steps import LoopHead
-from absint.shapes.interpretation import Budget
-from absint.shapes.refinement import solved
-from absint.shapes.rounds import Round
-from absint.shapes.summaries import State
+from absint.lattices.value import Value
+from absint.program import limits, steps
+from absint.shapes import interpretation, refinement, rounds, summaries
 from absint.solution.analysed import Analysed
 from absint.solution.constraints import Recorder
 from absint.solver.constraints import Constraint
@@ -48,21 +44,16 @@ class Setting(NamedTuple):
     """The elements of a constant may be a function of the size of an axis."""
 
 
-@dataclass
+@dataclass(eq=False)
 class Found:
     """Decisions, and what is left where no constant explains a requirement."""
 
     setting: Setting
     run: Repairing
-    states: Sequence[State]
+    states: Sequence[summaries.State]
     decided: dict[tuple[int, int], Decided] = field(default_factory=dict)
     left: list[tuple[Constraint, Fixed | None]] = field(default_factory=list)
     """Requirements that still narrow the new sizes, each with the reason why nothing explains it."""
-
-    @property
-    def targets(self) -> Mapping[int, Target]:
-        """The targets that were read from the sizes that reach them."""
-        return self.run.targets
 
     @property
     def requirements(self) -> set[tuple[int, Relation]]:
@@ -87,14 +78,11 @@ class Found:
         """The nodes of which a parameter is resized: numbers of channels, filters and groups are the model's own, and a
         reading that makes them a function of a size of the inputs is refuted by one that does not.
         """
-        found = set[int]()
-        for node, item in enumerate(self.run.nodes):
-            if item.operator in _PARAMETERS and item.operation is not None and self.states[node]:
-                for value in self.run.seen(node, self.states)[1][1:]:
-                    dims = value.shape.dims[:2] if isinstance(value, Tensor) and not value.shape.is_top else ()
-                    if any(map(self.run.resizing.varies, dims)):
-                        found.add(node)
-        return frozenset(found)
+        items = enumerate(self.run.nodes)
+        nodes = (node for node, item in items if item.operator in _PARAMETERS and item.operation is not None)
+        seen = ((node, self.run.seen(node, self.states)[1][1:]) for node in nodes if self.states[node])
+        sizes = ((node, dim) for node, values in seen for value in values for dim in dims_in(value)[:2])
+        return frozenset(node for node, dim in sizes if self.run.resizing.varies(dim))
 
     def failures(self, before: int | None = None) -> Failures:
         """How many requirements are left before some node: those that only the old sizes meet, and all."""
@@ -106,7 +94,7 @@ class Found:
 def find(
     setting: Setting,
     chosen: Mapping[object, Choice],
-    trials: Budget,
+    trials: interpretation.Budget,
     hopeless: Collection[tuple[int, Relation]] = (),
     first: Decisions | None = None,
 ) -> Found:
@@ -119,7 +107,7 @@ def find(
     is_stale = False
     for _ in range(MAX_ROUNDS):
         run = Repairing(analysed.program, inputs, resizing, decided, chosen, facts, fed)
-        states = solved(analysed.lowered, run, CHECK) or []
+        states = refinement.solved(analysed.lowered, run, limits.CHECK) or []
         narrow = narrowing(analysed, run, states)
         search = Search(run, states, trials, may_vary)
         vain = {c.origin.node for c in narrow if (c.origin.node, c.formula) in hopeless}
@@ -166,7 +154,7 @@ def _looped(
         return False
     run, names = search.run, frozenset[str]().union(*(c.formula.free_symbols for c in narrow))
     for head, item in enumerate(run.nodes):
-        changes = list(search.starts(head, names)) if isinstance(item.step, LoopHead) else []
+        changes = list(search.starts(head, names)) if isinstance(item.step, steps.LoopHead) else []
         left = _left_by(analysed, run, decided, changes) if 0 < len(changes) <= _MOST_STARTS else len(narrow)
         if left >= len(narrow):
             continue
@@ -180,13 +168,13 @@ def _looped(
 def _left_by(analysed: Analysed, run: Repairing, decided: Decisions, changes: Sequence[Change]) -> int:
     """The number of requirements that are left after further decisions."""
     changed = run.deciding(deciding(decided, changes))
-    states = solved(analysed.lowered, changed, CHECK)
+    states = refinement.solved(analysed.lowered, changed, limits.CHECK)
     return len(narrowing(analysed, changed, states)) if states else 1 << 20
 
 
-def narrowing(analysed: Analysed, run: Repairing, states: list[State]) -> list[Constraint]:
+def narrowing(analysed: Analysed, run: Repairing, states: list[summaries.State]) -> list[Constraint]:
     """The requirements that hold at the old sizes and fail at larger ones."""
-    recorder = Recorder(analysed.lowered, Round(run, states)).run()
+    recorder = Recorder(analysed.lowered, rounds.Round(run, states)).run()
     return [c for c in recorder.constraints if c.role == "required" and run.resizing.narrows(c.formula)]
 
 

@@ -8,22 +8,22 @@ shape: whoever feeds another one feeds the wrong one, once sizes are symbols.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from onnx import ModelProto, ValueInfoProto
 
 from absint.errors import UsageError
+from absint.jobs.dynamizing.resizing import dims_in
 from absint.lattices.limits import Limits
 from absint.lattices.shape import Shape
-from absint.lattices.terms.expr import Dim, Expr, Symbol, symbol
-from absint.lattices.terms.normal import sole_atom
+from absint.lattices.terms.expr import Dim, Expr, Symbol, sole_atom, symbol
 from absint.lattices.text.dim_params import is_placeholder, read_dim_param
 from absint.lattices.text.escapes import plain
 from absint.lattices.text.tokens import reads_as_name
 from absint.lattices.value import Tensor, Value
+from absint.model.protos import remove
 from absint.program.steps import Operand
-from absint.questions.rows.answer import is_called_batch, place_of
-from absint.questions.rows.evidence import InputAxis
+from absint.questions.rows import answer, evidence
 from absint.questions.sizes.contracts import contract
 from absint.solution.analysed import Analysed
 from absint.solver.constraints import meets
@@ -41,24 +41,15 @@ _LARGEST: Final = 1024
 """The largest size that is tried as the only legal one."""
 
 
-class Prepared(NamedTuple):
-    """The model in which all is settled, and the axes that become symbols."""
-
-    analysed: Analysed
-    axes: Axes
-    taken: tuple[str, ...]
-    """Initialisers that are inputs no more."""
-
-
 def prepared(
     analysed: Analysed, axes: Axes, model: ModelProto, again: Callable[[], Analysed], limits: Limits
-) -> Prepared:
-    """Settle both in an outline of the model, which `again` analyses."""
+) -> tuple[Analysed, Axes, tuple[str, ...]]:
+    """Settle both in an outline of the model, which `again` analyses: the model in which all is settled, the axes that
+    become symbols, and initialisers that are inputs no more.
+    """
     shapes = [name for name, node in overridable(analysed).items() if _is_shape(analysed, (node, 0))]
-    kept = [info for info in model.graph.input if info.name not in shapes]
     if shapes:
-        del model.graph.input[:]
-        model.graph.input.extend(kept)
+        remove(model.graph.input, lambda info: info.name in shapes)
         analysed = again()
     named = _named(analysed, axes)
     sizes = _only_sizes(analysed, named, limits) if named else {}
@@ -74,7 +65,7 @@ def prepared(
         for info in (*model.graph.input, *model.graph.output, *model.graph.value_info):
             _fix(info, sizes)
         analysed, axes = again(), wanted
-    return Prepared(analysed, axes, tuple(shapes))
+    return analysed, axes, tuple(shapes)
 
 
 def _fix(info: ValueInfoProto, sizes: Mapping[str, int]) -> None:
@@ -104,7 +95,7 @@ def sized(analysed: Analysed) -> list[int]:
     found = []
     for node in overridable(analysed).values():
         uses = _uses(analysed, (node, 0))
-        if any(operand in _SHAPES.get(_operator(analysed, user), ()) for user, operand in uses):
+        if any(operand in _SHAPES.get(analysed.nodes[user].operator, ()) for user, operand in uses):
             found.append(node)
     return found
 
@@ -128,7 +119,7 @@ def _is_shape(analysed: Analysed, operand: Operand, depth: int = 0) -> bool:
     if not uses or not is_integer or is_output or depth > 8:
         return False
     for user, place in uses:
-        operator = _operator(analysed, user)
+        operator = analysed.nodes[user].operator
         if place in _SHAPES.get(operator, ()):
             continue
         if operator not in _ARITHMETIC or not _is_shape(analysed, (user, 0), depth + 1):
@@ -145,17 +136,10 @@ def _uses(analysed: Analysed, operand: Operand) -> list[tuple[int, int]]:
     ]
 
 
-def _operator(analysed: Analysed, node: int) -> str:
-    operation = analysed.nodes[node].operation
-    return operation.op_type if operation is not None and not operation.domain else ""
-
-
 def _symbols(analysed: Analysed, name: str) -> dict[int, str]:
     """The axes of an input that are symbols of the model."""
-    value = analysed.values.get(name)
-    if not isinstance(value, Tensor) or value.shape.is_top:
-        return {}
-    atoms = {axis: sole_atom(dim) for axis, dim in enumerate(value.shape) if isinstance(dim, Expr)}
+    dims = enumerate(dims_in(analysed.values.get(name)))
+    atoms = {axis: sole_atom(dim) for axis, dim in dims if isinstance(dim, Expr)}
     return {axis: atom.name for axis, atom in atoms.items() if isinstance(atom, Symbol)}
 
 
@@ -236,12 +220,12 @@ class Request:
             name: [axis for of in self.axes.values() for axis, text in of.items() if text == name]
             for name in self.sizes
         }
-        self.promised = {name for name, axes in at.items() if is_called_batch(name, axes)}
+        self.promised = {name for name, axes in at.items() if answer.is_called_batch(name, axes)}
         """The symbols that count rows: as the caller says, else as their names do."""
         self.assumed: set[str] = set()
         """The symbols that may count rows where nobody names one."""
         if rows:
-            self.promised = {self._symbol_at(place_of(analysed, text, "--rows")) for text in rows}
+            self.promised = {self._symbol_at(answer.place_of(analysed, text, "--rows")) for text in rows}
         elif not self.promised:
             self.assumed = {text for of in self.axes.values() for at, text in of.items() if not at} & {
                 text for text, size in self.sizes.items() if size > 1
@@ -249,7 +233,7 @@ class Request:
         for name, wanted in of_outputs.items():
             self.outputs[name] = dict(_of_output(analysed, name, wanted, self.sizes))
 
-    def _symbol_at(self, place: InputAxis) -> str:
+    def _symbol_at(self, place: evidence.InputAxis) -> str:
         found = self.axes.get(place.input, {}).get(place.axis)
         if found is None:
             raise UsageError(f"--rows {place}: the axis gets no symbol; name one, as {place}=batch")

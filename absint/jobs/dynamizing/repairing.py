@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Final, NamedTuple, TypeAlias
 
 from absint.jobs.dynamizing.alignment import ManyReadingsError, Reading, readings
@@ -22,14 +23,11 @@ from absint.lattices.records import changed as with_fields
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import MINUS_ONE, ONE_EXPR, ZERO_EXPR, Dim, Expr, product
 from absint.lattices.terms.polynomials import exact_quotient
-from absint.lattices.value import Tensor, Value
+from absint.lattices.value import Tensor, Value, elements_of
 from absint.program.graph import Program
 from absint.program.nodes import Operation
 from absint.program.steps import LoopExit, Operand
-from absint.shapes.analysis import ShapeAnalysis, interpret
-from absint.shapes.application import computed
-from absint.shapes.interpretation import Interpretation
-from absint.shapes.summaries import Inputs, State
+from absint.shapes import analysis, application, interpretation, summaries
 
 LEFT_OPEN: Final = "left open"
 """In place of a reading: the target stays as it is."""
@@ -75,7 +73,7 @@ class _Meaning(NamedTuple):
     sizes: tuple[Expr, ...]
 
 
-class Repairing(ShapeAnalysis):
+class Repairing(analysis.ShapeAnalysis):
     """The analysis under decisions. Targets of Reshape and Expand are read from the sizes that reach them."""
 
     def __init__(
@@ -93,10 +91,9 @@ class Repairing(ShapeAnalysis):
         """
         super().__init__(program, facts, inputs=inputs)
         self._program, self._facts = program, facts
-        self.fed = fed
-        self.resizing = resizing
+        self.fed, self.resizing = fed, resizing
         self.targets: dict[int, Target] = {}
-        """The targets that were read, by node."""
+        """The targets that were read from the sizes that reach them, by node."""
         self.left_open: dict[object, dict[int, None]] = {}
         """The nodes of targets that are left as they are, by the key of the target."""
         self._decided: dict[int, dict[int, Decided]] = {}
@@ -110,20 +107,22 @@ class Repairing(ShapeAnalysis):
         self._shapes: set[Shape] = set()
         self._sizes: set[Expr] = set()
         self._made: dict[tuple[int, object], Target] = {}
-        self._zeros: dict[Operation, Operation] = {}
+        self._keeping_zeros = cache(_keeping_zeros)
 
-        def repaired(run: Interpretation, node: int, states: Sequence[State]) -> State:
+        def repaired(
+            run: interpretation.Interpretation, node: int, states: Sequence[summaries.State]
+        ) -> summaries.State:
             # Steps of control flow see decisions in the states, operators in their inputs; other nodes are as ever.
             item = run.nodes[node]
             if item.operation is None and node in self._decided:
-                return interpret(run, node, self._given(node, states))
+                return analysis.interpret(run, node, self._given(node, states))
             if item.operation is None or (node not in self._decided and item.operation.op_type not in _READ):
-                return interpret(run, node, states)
+                return analysis.interpret(run, node, states)
             inputs = tuple([run.operand(operand, states) for operand in item.operands])
             operation, changed = self.changed(node, item.operation, inputs)
             if changed is inputs:
-                return interpret(run, node, states)
-            return computed(run, node, item, operation, states, changed)
+                return analysis.interpret(run, node, states)
+            return application.computed(run, node, item, operation, states, changed)
 
         self._interpret = repaired
 
@@ -131,7 +130,7 @@ class Repairing(ShapeAnalysis):
         """The same analysis under other decisions."""
         return Repairing(self._program, self.inputs, self.resizing, decided, self.chosen, self._facts, self.fed)
 
-    def transfer(self, node: int, states: Sequence[State]) -> State:
+    def transfer(self, node: int, states: Sequence[summaries.State]) -> summaries.State:
         found = self._interpret(self, node, states)
         for value in found:
             if isinstance(value, Tensor) and value.shape.open:
@@ -139,7 +138,7 @@ class Repairing(ShapeAnalysis):
                 self._sizes.update(value.shape.open)
         return found
 
-    def _given(self, node: int, states: Sequence[State]) -> Sequence[State]:
+    def _given(self, node: int, states: Sequence[summaries.State]) -> Sequence[summaries.State]:
         """The states with the decisions about the operands of a step of control flow."""
         found = list(states)
         for operand, decision in self._decided.get(node, {}).items():
@@ -158,21 +157,21 @@ class Repairing(ShapeAnalysis):
         """The operand is a target that is left as it is, whatever a search would like it to be."""
         return operand == _TARGET and any(node in nodes for nodes in self.left_open.values())
 
-    def value(self, node: int, operand: int, states: Sequence[State]) -> Value | None:
+    def value(self, node: int, operand: int, states: Sequence[summaries.State]) -> Value | None:
         """An input as the node saw it."""
         if self.nodes[node].operation is not None:
             return self.seen(node, states)[1][operand]
         producer, index = self.nodes[node].operands[operand]
         return self._given(node, states)[producer][index]
 
-    def seen(self, node: int, states: Sequence[State]) -> tuple[Operation, Inputs]:
+    def seen(self, node: int, states: Sequence[summaries.State]) -> tuple[Operation, summaries.Inputs]:
         """The operation and the inputs of an operator as it saw them."""
         item = self.nodes[node]
         assert item.operation is not None
         inputs = tuple([self.operand(operand, states) for operand in item.operands])
         return self.changed(node, item.operation, inputs)
 
-    def changed(self, node: int, operation: Operation, inputs: Inputs) -> tuple[Operation, Inputs]:
+    def changed(self, node: int, operation: Operation, inputs: summaries.Inputs) -> tuple[Operation, summaries.Inputs]:
         """The inputs of a node with its decisions; an operation that keeps zeros where its target demands it."""
         found = list(inputs)
         for operand, decision in self._decided.get(node, {}).items():
@@ -186,13 +185,6 @@ class Repairing(ShapeAnalysis):
                 found[at] = changed(found[at], dict(enumerate(target.numbers)), {})
                 operation = self._keeping_zeros(operation) if target.keeps_zero else operation
         return operation, inputs if all(a is b for a, b in zip(found, inputs, strict=True)) else tuple(found)
-
-    def _keeping_zeros(self, operation: Operation) -> Operation:
-        if operation.attributes.get("allowzero"):
-            return operation
-        if operation not in self._zeros:
-            self._zeros[operation] = with_fields(operation, attributes={**operation.attributes, "allowzero": 1})
-        return self._zeros[operation]
 
     def _target(self, node: int, operation: Operation, data: Value | None, target: Value | None) -> Target | None:
         if not isinstance(data, Tensor) or not isinstance(target, Tensor) or data.shape.is_top:
@@ -347,6 +339,11 @@ class Repairing(ShapeAnalysis):
         return None if None in sizes else [size for size in sizes if size is not None]
 
 
+def _keeping_zeros(operation: Operation) -> Operation:
+    is_plain = not operation.attributes.get("allowzero")
+    return with_fields(operation, attributes={**operation.attributes, "allowzero": 1}) if is_plain else operation
+
+
 _READ: Final = {"Reshape": 1, "Expand": 1, "Resize": 3}
 """The operand that holds the target."""
 
@@ -360,16 +357,21 @@ _ALLOWZERO: Final = 14
 """The version of Reshape that can keep a 0 in its target."""
 
 
-def numbers_of(value: Tensor) -> list[Expr] | None:
+def numbers_of(value: Value | None) -> list[Expr] | None:
     """The numbers of a small integer tensor, if all are known."""
-    contents, sizes = value.contents, value.shape.concrete
-    if contents is None or sizes is None or not value.dtype.is_integer:
-        return None
-    block = contents.block(sizes)
-    if block is None or len(block.elements) > MAX_TARGET:
-        return None
-    found = [element for element in block.elements if isinstance(element, Expr)]
-    return found if len(found) == len(block.elements) else None
+    elements = elements_of(value) if isinstance(value, Tensor) and value.dtype.is_integer else None
+    found = [element for element in elements or () if isinstance(element, Expr)]
+    return found if elements is not None and len(found) == len(elements) <= MAX_TARGET else None
+
+
+def integers_of(inputs: summaries.Inputs, operand: int, default: list[int]) -> list[int] | None:
+    """The numbers of an operand, if all are numbers indeed; the default if it is absent."""
+    value = inputs[operand] if operand < len(inputs) else None
+    numbers = numbers_of(value)
+    if value is None or numbers is None:
+        return default if value is None else None
+    found = [number.const for number in numbers if number.const is not None]
+    return found if len(found) == len(numbers) else None
 
 
 def changed(value: Value | None, elements: Mapping[int, Expr], dims: Mapping[int, Expr]) -> Value | None:

@@ -6,15 +6,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from absint.lattices.logic.relation import FALSE, TRUE, YES, Relation
-from absint.lattices.terms.expr import Dim, Expr, Symbol, add, const, mul, sub, symbol
+from absint.lattices.terms.expr import Dim, Expr, add, const, mul, sub, symbol
 from absint.lattices.terms.normal import Substitution
 from absint.lattices.terms.polynomials import exact_quotient
+from absint.lattices.value import Tensor, Value
 from absint.solver.candidates import alone, coprime
 
 Array = npt.NDArray[Any]
@@ -32,19 +34,14 @@ class Resizing:
         """`rows` are the symbols that count rows, none of which depends on another."""
         self.sizes = dict(sizes)
         self.rows = frozenset(rows)
-        self._old: dict[Expr, Dim] = {}
-        self._narrows: dict[Relation, bool] = {}
-        self._substitution = Substitution({_symbol(name): const(size) for name, size in sizes.items()})
+        self._old = cache(Substitution({s: const(size) for name, size in sizes.items() for s in symbol(name).symbols}))
+        self.narrows = cache(self._narrows)
+        """It holds at the old sizes and fails at larger ones. A lower bound is nothing that a constant bakes in."""
         self._samples = list(_samples(self.sizes))
 
     def old(self, dim: Dim) -> Dim:
         """The dim at the old sizes."""
-        if not isinstance(dim, Expr) or dim.const is not None:
-            return dim
-        found = self._old.get(dim)
-        if found is None:
-            found = self._old[dim] = self._substitution(dim)
-        return found
+        return dim if not isinstance(dim, Expr) or dim.const is not None else self._old(dim)
 
     def back(self, dim: Expr, to: Expr) -> Dim:
         """The dim with the old sizes of the symbols that another one lacks."""
@@ -55,14 +52,9 @@ class Resizing:
         """A new symbol occurs in it."""
         return isinstance(dim, Expr) and not self.sizes.keys().isdisjoint(dim.free_symbols)
 
-    def narrows(self, relation: Relation) -> bool:
-        """It holds at the old sizes and fails at larger ones. A lower bound is nothing that a constant bakes in."""
-        if relation is TRUE or relation is FALSE or self.sizes.keys().isdisjoint(relation.free_symbols):
-            return False
-        found = self._narrows.get(relation)
-        if found is None:
-            found = self._narrows[relation] = self._fails(relation, self._samples)
-        return found
+    def _narrows(self, relation: Relation) -> bool:
+        is_free = relation is TRUE or relation is FALSE or self.sizes.keys().isdisjoint(relation.free_symbols)
+        return not is_free and self._fails(relation, self._samples)
 
     def bakes(self, relation: Relation) -> bool:
         """It narrows, and fails at multiples of the old sizes too: it is more than a divisor that the model needs."""
@@ -122,9 +114,9 @@ class Resizing:
                 yield scaled
 
 
-def _symbol(name: str) -> Symbol:
-    (found,) = symbol(name).symbols
-    return found
+def dims_in(value: Value | None) -> tuple[Dim, ...]:
+    """The sizes of a tensor; none if its rank is not known."""
+    return tuple(value.shape) if isinstance(value, Tensor) and not value.shape.is_top else ()
 
 
 def _samples(sizes: Mapping[str, int]) -> Iterator[dict[str, int]]:
@@ -192,8 +184,7 @@ class Tables:
 
     def __init__(self, resizing: Resizing, sizes: Collection[Expr]) -> None:
         """`sizes` are those of all values, which tell what a number in a table may stand for."""
-        self._resizing = resizing
-        self._sizes = sizes
+        self._resizing, self._sizes = resizing, sizes
 
     def recipe(self, array: Array, dims: Sequence[Dim]) -> Recipe:
         """The constant at any size; at the old sizes it is the array. `dims` is its new shape.

@@ -3,29 +3,94 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cache
 from typing import Final
 
 import numpy as np
-from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto
-from onnx.helper import make_tensor_value_info, tensor_dtype_to_np_dtype
-from onnx.numpy_helper import to_array
+from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 from absint.jobs.dynamizing.finding import Found
-from absint.jobs.dynamizing.making import RecipeEmitter
-from absint.jobs.dynamizing.repairing import numbers_of
-from absint.jobs.dynamizing.resizing import Array, TableError, Tables, are_places, evaluated
-from absint.jobs.rewriting.emitting import NotWrittenError
-from absint.jobs.rewriting.folding import INITIALISERS_ALONE, copied
-from absint.lattices.terms.expr import Expr, Symbol, const
+from absint.jobs.dynamizing.repairing import integers_of, numbers_of
+from absint.jobs.dynamizing.resizing import Array, Band, Recipe, TableError, Tables, are_places, dims_in, evaluated
+from absint.jobs.rewriting import emitting, folding
+from absint.lattices.terms.expr import ONE_EXPR, Expr, Symbol, const
 from absint.lattices.terms.normal import sole_atom
 from absint.lattices.value import Tensor
 from absint.model.inference import Outline
 from absint.model.opening import Opened
-from absint.model.protos import graphs, pairs
+from absint.model.protos import copied, graphs, pairs, put
 from absint.model.wire.splicing import whole
 from absint.program.steps import LoopBody, Operand
 from absint.shapes.summaries import State
 from absint.solution.analysed import Analysed
+
+_RANGE: Final = 11
+_BROADCASTS: Final = 8
+
+
+class RecipeEmitter(emitting.Emitter):
+    """An emitter that makes what recipes say."""
+
+    def made(self, made: Recipe) -> str:
+        """The name of the tensor that a recipe makes."""
+        if self._opset < (_RANGE if made.steps or made.band else _BROADCASTS):
+            raise emitting.NotWrittenError(f"opset {self._opset} has no operator to make it")
+        shape = self.numbers(made.dims, [len(made.dims)], np.dtype(np.int64))
+        if made.band is not None:
+            return self._node("Expand", [self._banded(made, made.band), shape], "band")
+        if columns := _columns(made):
+            return self._node("Concat", list(map(self.made, columns)), "table", axis=len(made.dims) - 1)
+        # Runtimes add integers of 32 and 64 bits.
+        works_in = np.dtype(np.int64) if made.steps else made.core.dtype
+        found = self.constant(made.core.astype(works_in)) if made.start is None else self._number(made.start)
+        for axis, step in made.steps.items():
+            by = self._number(step) if isinstance(step, Expr) else self.constant(step.astype(np.int64))
+            found = self._node("Add", [found, self._node("Mul", [self._along(made, axis), by], "steps")], "steps")
+        return self._node("Expand", [self._cast(found, works_in, made.core.dtype), shape], "table")
+
+    def _banded(self, made: Recipe, band: Band) -> str:
+        """The two values on both sides of a diagonal. Runtimes choose between numbers of 32 and 64 bits."""
+        rows, columns = (self._along(made, axis) for axis in (band.rows, band.columns))
+        start = self._node("Add", [rows, self._number(band.offset)], "diagonal")
+        before = self._node("Less", [columns, start], "below")
+        dtype = made.core.dtype
+        if dtype == np.bool_ and made.core.size == 1:
+            return before if made.core.ravel()[0] else self._node("Not", [before], "above")
+        wide = np.dtype(np.float32 if dtype.kind == "f" and dtype.itemsize < 8 else np.int64)
+        works_in = dtype if dtype.kind == "f" and dtype.itemsize == 8 else wide
+        values = [self.constant(value.astype(works_in)) for value in (made.core, band.above)]
+        return self._cast(self._node("Where", [before, *values], "band"), works_in, dtype)
+
+    def _along(self, made: Recipe, axis: int) -> str:
+        """The indices of an axis, in a tensor of the rank of the recipe."""
+        size = self._node("Reshape", [self._number(made.dims[axis]), self.constant(np.zeros(0, np.int64))], "size")
+        zero, one = (self.constant(np.array(number, np.int64)) for number in (0, 1))
+        places = self._node("Range", [zero, size, one], "places")
+        shape = [1] * len(made.dims)
+        shape[axis] = -1
+        return self._node("Reshape", [places, self.constant(np.array(shape, np.int64))], "places")
+
+
+def _columns(made: Recipe) -> list[Recipe]:
+    """A recipe for each place of the last axis, where nothing but the place decides what a step is: numbers that count
+    rows stand apart from others then.
+    """
+    last, width = len(made.dims) - 1, made.core.shape[-1] if made.core.ndim else 1
+    if width == 1 or last in made.steps or all(isinstance(step, Expr) for step in made.steps.values()):
+        return []
+    parts: list[Recipe] = []
+    for at in range(width):
+        steps: dict[int, Expr | Array] = {}
+        for axis, step in made.steps.items():
+            mine = step if isinstance(step, Expr) else np.unique(step[..., at])
+            if not isinstance(mine, Expr) and mine.size > 1:
+                return []
+            if isinstance(mine, Expr) or mine.any():
+                steps[axis] = mine
+        parts.append(replace(made, core=made.core[..., at : at + 1], dims=(*made.dims[:last], ONE_EXPR), steps=steps))
+    return parts
+
 
 # The nodes and the constants of an analysed model as they stand in its file.
 
@@ -67,12 +132,10 @@ class Constants:
     """The elements of initialisers and of Constant nodes, read when they are asked for."""
 
     def __init__(self, analysed: Analysed, model: ModelProto, outline: Outline, opened: Opened) -> None:
-        self.model = model
-        self._outline = outline
-        self._analysed = analysed
-        self._opened = opened
+        self.model, self._outline, self._analysed, self._opened = model, outline, analysed, opened
         self._protos = Protos(analysed, model.graph)
-        self._fixed: dict[tuple[Operand, int], bool] = {}
+        self.may_vary = cache(self._varies)
+        """The elements may be a function of the size of an axis: alike along it, integers, places, or two values."""
 
     def array(self, operand: Operand) -> Array:
         """The elements of a constant. Raises TableError if they cannot be read."""
@@ -84,16 +147,9 @@ class Constants:
         found = TensorProto()
         found.ParseFromString(whole(self._opened.data, self._outline.pieces(tensor)))
         try:
-            return to_array(found, base_dir=str(self._analysed.folder or ""))
+            return numpy_helper.to_array(found, base_dir=str(self._analysed.folder or ""))
         except Exception as error:  # of onnx, for data that are missing or damaged
             raise TableError(f"its elements cannot be read ({type(error).__name__})") from None
-
-    def may_vary(self, operand: Operand, axis: int) -> bool:
-        """The elements may be a function of the size of an axis: alike along it, integers, places, or two values."""
-        key = operand, axis
-        if key not in self._fixed:
-            self._fixed[key] = not self._varies(operand, axis)
-        return not self._fixed[key]
 
     def _varies(self, operand: Operand, axis: int) -> bool:
         try:
@@ -131,8 +187,7 @@ class Rewriter:
 
     def __init__(self, found: Found, constants: Constants) -> None:
         analysed, resizing = found.setting.analysed, found.setting.resizing
-        self.model = ModelProto()
-        self.model.CopyFrom(constants.model)
+        self.model = copied(constants.model)
         self.written: dict[Place, str] = {}
         """The names of new values, by the operands that they replace."""
         self.problems: dict[Place, str] = {}
@@ -142,12 +197,11 @@ class Rewriter:
         self._analysed = analysed
         self.spelt: set[Place] = set()
         """The operands whose numbers stand for sizes: a 0 or -1 in a target, the end of an axis."""
-        self._found = found
-        self._resizing = resizing
+        self._found, self._resizing = found, resizing
         imports = analysed.loaded.imports()
         named = {entry.domain for entry in self.model.opset_import}
         self._opset = imports.get("", 1) if named & {"", "ai.onnx"} else 0
-        self._emitter = RecipeEmitter(_places(analysed, found), self._opset, set(_names(self.model.graph)))
+        self._emitter = RecipeEmitter(_places(analysed, found), self._opset, {*folding.names_in(self.model.graph)})
         self._tables = Tables(resizing, sizes_of(found.states))
         self._constants = constants
         self._places = Protos(analysed, self.model.graph)
@@ -161,31 +215,24 @@ class Rewriter:
 
     def _replace_operands(self) -> None:
         found = self._found
-        meant = {node: target for node, target in sorted(found.targets.items()) if target.meant}
-        places: dict[Place, None] = {(node, target.operand): None for node, target in meant.items()}
-        places.update(dict.fromkeys(sorted(found.decided)))
-        for place in sorted(places):
+        read = ((node, target.operand) for node, target in found.run.targets.items() if target.meant)
+        for place in sorted({*read, *found.decided}):
             try:
                 self._replace(place)
-            except (NotWrittenError, TableError) as error:
+            except (emitting.NotWrittenError, TableError) as error:
                 self.problems[place] = str(error)
-        graph = self.model.graph
-        emitter = self._emitter
-        graph.initializer.extend(emitter.initialisers)
-        if self.model.ir_version < INITIALISERS_ALONE:
-            graph.input.extend(make_tensor_value_info(t.name, t.data_type, list(t.dims)) for t in emitter.initialisers)
-        copies = list(map(copied, (*emitter.nodes, *graph.node)))
-        del graph.node[:]
-        graph.node.extend(copies)
+        graph, emitter = self.model.graph, self._emitter
+        folding.add_initialisers(self.model, graph, emitter.initialisers)
+        put(graph.node, (*emitter.nodes, *graph.node))
 
     def _replace(self, place: Place) -> None:
         node, operand = place
         item = self._analysed.nodes[node]
         if not self._opset:
-            raise NotWrittenError("the model imports no version of ai.onnx")
+            raise emitting.NotWrittenError("the model imports no version of ai.onnx")
         proto = self._places.node(node)
         if proto is None:
-            raise NotWrittenError("it stands in a function, whose body serves every call")
+            raise emitting.NotWrittenError("it stands in a function, whose body serves every call")
         value = self._found.run.value(node, operand, self._found.states)
         assert isinstance(value, Tensor)
         decision = self._found.decided.get(place)
@@ -197,15 +244,14 @@ class Rewriter:
             name, how = self._emitter.made(made), str(made)
         else:
             numbers = self._spelt(node, operand, numbers_of(value) or [])
-            was = self._analysed.value_of(item.operands[operand])
-            old = numbers_of(was) if isinstance(was, Tensor) else None
+            old = numbers_of(self._analysed.value_of(item.operands[operand]))
             if [self._resizing.old(number) for number in numbers] != old:
                 self.spelt.add(place)
-            dtype = np.dtype(tensor_dtype_to_np_dtype(int(value.dtype)))
+            dtype = np.dtype(helper.tensor_dtype_to_np_dtype(int(value.dtype)))
             name = self._emitter.numbers(numbers, value.shape.concrete or (), dtype)
             how = _written(numbers)
         proto.input[operand] = name
-        target = self._found.targets.get(node)
+        target = self._found.run.targets.get(node)
         if target is not None and target.keeps_zero:
             _set_flag(proto, "allowzero")
         self.written[place], self.how[place] = name, how
@@ -219,29 +265,17 @@ class Rewriter:
         data = inputs[0]
         if not isinstance(data, Tensor) or data.shape.is_top:
             return numbers
-        axes = self._given(inputs, 3, list(range(len(numbers))))
-        steps = self._given(inputs, 4, [1] * len(numbers))
+        axes = integers_of(inputs, 3, list(range(len(numbers))))
+        steps = integers_of(inputs, 4, [1] * len(numbers))
         if axes is None or steps is None:
             return numbers
         ends = inputs[operand]
         assert isinstance(ends, Tensor)
-        largest = int(np.iinfo(tensor_dtype_to_np_dtype(int(ends.dtype))).max)
+        largest = int(np.iinfo(helper.tensor_dtype_to_np_dtype(int(ends.dtype))).max)
         return [
             const(largest) if number.const is None and step > 0 and data.shape[axis] is number else number
             for number, axis, step in zip(numbers, axes, steps, strict=True)
         ]
-
-    @staticmethod
-    def _given(inputs: Sequence[object], operand: int, default: list[int]) -> list[int] | None:
-        value = inputs[operand] if operand < len(inputs) else None
-        if value is None:
-            return default
-        numbers = numbers_of(value) if isinstance(value, Tensor) else None
-        if numbers is None or any(number.const is None for number in numbers):
-            return None
-        return [int(number) for number in numbers]
-
-    # Declarations
 
     def _declare(self) -> None:
         """Symbols for the inputs; declared types of other values go where they name an old size."""
@@ -291,24 +325,11 @@ def _places(analysed: Analysed, found: Found) -> dict[str, tuple[str, int]]:
     """An input and an axis for each symbol that is the size of one."""
     places: dict[str, tuple[str, int]] = {}
     for name, node in analysed.input_nodes.items():
-        value = found.states[node][0]
-        if isinstance(value, Tensor) and not value.shape.is_top:
-            for axis, dim in enumerate(value.shape):
-                symbol = sole_atom(dim) if isinstance(dim, Expr) else None
-                if isinstance(symbol, Symbol):
-                    places.setdefault(symbol.name, (name, axis))
+        for axis, dim in enumerate(dims_in(found.states[node][0])):
+            symbol = sole_atom(dim) if isinstance(dim, Expr) else None
+            if isinstance(symbol, Symbol):
+                places.setdefault(symbol.name, (name, axis))
     return places
-
-
-def _names(graph: GraphProto) -> Iterator[str]:
-    """All names of values and nodes in a graph, and in those inside it."""
-    for inner in graphs(graph):
-        for info in (*inner.input, *inner.output, *inner.value_info, *inner.initializer):
-            yield info.name
-        for node in inner.node:
-            yield node.name
-            yield from node.input
-            yield from node.output
 
 
 def _set_flag(node: NodeProto, name: str) -> None:

@@ -20,20 +20,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Final
 
+from absint.jobs.dynamizing import resizing
 from absint.jobs.dynamizing.alignment import ManyReadingsError, readings
 from absint.jobs.dynamizing.repairing import Repairing, changed, numbers_of
-from absint.jobs.dynamizing.resizing import (
-    BY_BRANCH,
-    CONTROL_FLOW,
-    FROM_CONTROL_FLOW,
-    GIVEN_UP,
-    ITERATES,
-    SEVERAL,
-    TOO_FAR,
-    BakedError,
-    Change,
-    Fixed,
-)  # fmt: skip
+from absint.jobs.dynamizing.resizing import BakedError, Change, Fixed
 from absint.lattices.logic.relation import eq
 from absint.lattices.terms.expr import Dim, Expr, symbol
 from absint.lattices.value import Tensor
@@ -63,10 +53,7 @@ class Search:
 
     def __init__(self, run: Repairing, states: Sequence[State], budget: Budget, may_vary: MayVary) -> None:
         """`may_vary` says of a constant if its elements may be a function of the size of an axis."""
-        self.run = run
-        self._may_vary = may_vary
-        self._budget = budget
-        self._states = states
+        self.run, self._states, self._budget, self._may_vary = run, states, budget, may_vary
         self._resizing = run.resizing
         self._failed: dict[tuple[Operand, int, Expr], Fixed] = {}
         self._left = MAX_TRIALS
@@ -76,10 +63,8 @@ class Search:
         self._left -= 1
         self._budget.left -= 1
         if self._left < 0 or self._budget.left < 0:
-            raise BakedError(-1, GIVEN_UP)
+            raise BakedError(-1, resizing.GIVEN_UP)
         return tried(self.run, gate, operation, inputs)
-
-    # A requirement
 
     def changes_at(self, node: int) -> list[Change]:
         """The changes to constants that let the requirements of a node hold for other sizes too.
@@ -87,7 +72,7 @@ class Search:
         Raises BakedError if there are none.
         """
         if self.run.nodes[node].operation is None:
-            raise BakedError(node, CONTROL_FLOW)
+            raise BakedError(node, resizing.CONTROL_FLOW)
         self._left = MAX_TRIALS
         banned: set[tuple[int, int, bool, Expr]] = set()
         first: BakedError | None = None
@@ -102,7 +87,7 @@ class Search:
                     if not any(_is_other(one, two) for one in more for two in changes):  # else in the next round
                         changes += more
             except BakedError as error:
-                if error.fixed.reason == SEVERAL:  # what explains it next would be a guess too
+                if error.fixed.reason == resizing.SEVERAL:  # what explains it next would be a guess too
                     raise
                 first = first or error
                 banned |= {(c.operand, c.place, c.is_size, c.value) for c in found}
@@ -134,7 +119,7 @@ class Search:
                 break
             left, _, change, inputs = best
             if not change.is_size and any(self._competes(gate, operation, inputs, other, left) for other in alike):
-                raise BakedError(node, SEVERAL)
+                raise BakedError(node, resizing.SEVERAL)
             made.append(change)
         return made or None
 
@@ -161,14 +146,8 @@ class Search:
 
     def _sizes(self, inputs: Inputs) -> list[Expr]:
         """The changed sizes of the inputs, and numbers in them."""
-        found: dict[Expr, None] = {}
-        for value in inputs:
-            if isinstance(value, Tensor) and not value.shape.is_top:
-                numbers = numbers_of(value) or []
-                for dim in (*value.shape, *numbers):
-                    if isinstance(dim, Expr) and self._resizing.varies(dim):
-                        found[dim] = None
-        return list(found)
+        dims = (dim for value in inputs for dim in (*resizing.dims_in(value), *(numbers_of(value) or ())))
+        return list(dict.fromkeys(dim for dim in dims if isinstance(dim, Expr) and self._resizing.varies(dim)))
 
     def _options(self, node: int, inputs: Inputs, wanted: Sequence[Expr], *, here: bool = False) -> Iterator[Change]:
         """The sizes and numbers of the inputs that may belong to one of the sizes; `here` to those of the inputs."""
@@ -185,7 +164,8 @@ class Search:
             for axis, dim in enumerate(value.shape):
                 for size in wanted:
                     for variant in self._resizing.variants(size, dim, last=here):
-                        if variant is not dim and (not here or variant is size) and is_size(variant):
+                        lowest = variant.bounds.lo
+                        if lowest is not None and lowest >= 0 and variant is not dim and (not here or variant is size):
                             yield Change(node, operand, axis, variant, is_size=True)
 
     def starts(self, head: int, names: Collection[str]) -> Iterator[Change]:
@@ -201,8 +181,6 @@ class Search:
                     if dim is old and (not operand or self._may_vary(producer, place)):
                         yield Change(head, operand, place, name, is_size=operand > 0)
 
-    # A size of a computed value
-
     def _resolved(self, change: Change, depth: int = 0) -> list[Change]:
         """The change itself if it is one to a constant, else the changes that give a computed input this size."""
         if not change.is_size:
@@ -210,9 +188,9 @@ class Search:
         operand = self.run.nodes[change.node].operands[change.operand]
         if self.run.is_constant(operand):
             if isinstance(self.run.nodes[change.node].step, IfJoin):
-                raise BakedError(change.node, BY_BRANCH)
+                raise BakedError(change.node, resizing.BY_BRANCH)
             if not self._is_of(change, operand):
-                raise BakedError(change.node, ITERATES)
+                raise BakedError(change.node, resizing.ITERATES)
             if not self._may_vary(operand, change.place):
                 raise BakedError(operand[0], "it is a table of values of its own")
             return [change]
@@ -238,7 +216,7 @@ class Search:
         if item.operation is None:
             raise BakedError(node, "it is not known where the size comes from")
         if depth > _DEEPEST:
-            raise BakedError(node, TOO_FAR)
+            raise BakedError(node, resizing.TOO_FAR)
         known = self._failed.get((operand, axis, size))
         if known is not None:
             raise BakedError(*known)
@@ -251,7 +229,7 @@ class Search:
                 for change in changes:
                     found += self._resolved(change, depth)
             except BakedError as error:
-                if error.fixed.reason == SEVERAL:
+                if error.fixed.reason == resizing.SEVERAL:
                     raise
                 first = first or error
                 continue
@@ -272,11 +250,10 @@ class Search:
         if isinstance(step, LoopExit):
             if index < step.count:
                 return [Change(step.head, index + _CARRIED, axis, size, is_size=True)]
-            trips = self.run.value(step.head, 0, self._states)
-            numbers = numbers_of(trips) if isinstance(trips, Tensor) else None
+            numbers = numbers_of(self.run.value(step.head, 0, self._states))
             if axis == 0 and numbers and numbers[0] is self._resizing.old(size):
                 return [Change(step.head, 0, 0, size, is_size=False)]
-        raise BakedError(node, FROM_CONTROL_FLOW)
+        raise BakedError(node, resizing.FROM_CONTROL_FLOW)
 
     def _giving(
         self, node: int, operation: Operation, inputs: Inputs, index: int, axis: int, size: Expr
@@ -319,7 +296,7 @@ class Search:
             return
         first, second = next(found, None), next(found, None)
         if second is not None:
-            raise BakedError(node, SEVERAL)
+            raise BakedError(node, resizing.SEVERAL)
         if first is not None:
             yield first
 
@@ -373,12 +350,6 @@ class Search:
 def _is_other(one: Change, two: Change) -> bool:
     """Both change the same number or size, and not alike."""
     return one[:3] == two[:3] and one.is_size is two.is_size and one.value is not two.value
-
-
-def is_size(number: Expr) -> bool:
-    """It is never negative."""
-    lowest = number.bounds.lo
-    return lowest is not None and lowest >= 0
 
 
 def _from_end(inputs: Inputs, change: Change) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import combinations
 from typing import Final, NamedTuple
 
@@ -18,9 +19,8 @@ from absint.lattices.value import AnyTensor, Value, parts
 from absint.program.steps import Operand
 from absint.questions.sizes.nearest import nearest
 from absint.shapes.readability import dims_of
+from absint.solution import constraints, naming
 from absint.solution.analysed import Analysed
-from absint.solution.constraints import Recorder, recorded
-from absint.solution.naming import names_of
 from absint.solver.constraints import Origin
 
 
@@ -106,7 +106,7 @@ def _computed(analysed: Analysed) -> Iterator[tuple[Operand, Value]]:
 
 def dynamic(analysed: Analysed) -> Dynamic:
     """Everything in the analysed model that is not fixed."""
-    texts = names_of(analysed)
+    texts = naming.names_of(analysed)
     causes = _Causes(analysed)
     outputs: list[DynamicValue] = []
     inner: list[DynamicValue] = []
@@ -133,28 +133,16 @@ def _row(name: str, value: Value, text: Callable[[Dim], str], causes: tuple[Caus
 class _Causes:
     def __init__(self, analysed: Analysed) -> None:
         self._analysed = analysed
-        self._recorder = Recorder(analysed.lowered, analysed.last)
+        self._recorder = constraints.Recorder(analysed.lowered, analysed.last)
         self._elements = {element.symbol: element.name for element in analysed.declared_inputs.elements.values()}
-        self._of: dict[Value, tuple[Cause, ...] | None] = {}
-
-    def of(self, value: Value) -> tuple[Cause, ...] | None:
+        self.of = cache(self._read)
         """The causes of all sizes in a value that are no numbers; None if there are no such sizes."""
-        if value not in self._of:
-            self._of[value] = tuple(dict.fromkeys(self._read(value))) if self._is_open(value) else None
-        return self._of[value]
 
-    @staticmethod
-    def _is_open(value: Value) -> bool:
-        for part in parts(value):
-            if isinstance(part, AnyTensor) and (part.shape.rank is None or not all(d.is_concrete for d in part.shape)):
-                return True
-        return False
-
-    def _read(self, value: Value) -> Iterator[Cause]:
-        for dim in dims_of(value):
-            if isinstance(dim, Expr):
-                for symbol in sorted(dim.symbols, key=lambda s: s.key):
-                    yield self._cause(symbol)
+    def _read(self, value: Value) -> tuple[Cause, ...] | None:
+        symbols = (symbol for dim in dims_of(value) for symbol in sorted(dim.symbols, key=lambda s: s.key))
+        shapes = [part.shape for part in parts(value) if isinstance(part, AnyTensor)]
+        is_open = any(shape.rank is None or not all(dim.is_concrete for dim in shape) for shape in shapes)
+        return tuple(dict.fromkeys(map(self._cause, symbols))) if is_open else None
 
     def _cause(self, symbol: Symbol) -> Cause:
         if symbol in self._elements:
@@ -237,9 +225,7 @@ def _sample(analysed: Analysed) -> FixedSizes | None:
 
 class _Search:
     def __init__(self, analysed: Analysed, whole: FixedSizes) -> None:
-        self._analysed = analysed
-        self._sizes = whole.sizes
-        self._whole = whole.bound
+        self._analysed, self._sizes, self._whole = analysed, whole.sizes, whole.bound
         self._open = set(open_dims(whole.bound))
         """Dims that are no numbers even if all symbols are bound."""
         self._left = MAX_ANALYSES
@@ -310,4 +296,4 @@ class _Search:
 def _relations(analysed: Analysed) -> list[Relation]:
     """Requirements and premises over sizes of the inputs alone."""
     known = {*analysed.symbols}
-    return [formula for formula in recorded(analysed).base.distinct if formula.free_symbols <= known]
+    return [formula for formula in constraints.recorded(analysed).base.distinct if formula.free_symbols <= known]

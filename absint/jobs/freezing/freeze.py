@@ -7,30 +7,25 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, TypeProto
-from onnx.numpy_helper import from_array
+from onnx import ModelProto, NodeProto, TensorProto, TypeProto, numpy_helper
 
 from absint.errors import UsageError
-from absint.jobs.copies.annotate import annotate
-from absint.jobs.copies.dialects import Style
-from absint.jobs.copies.gate import Gate, LeftOut, begin
-from absint.jobs.copies.idle import sized_by
-from absint.jobs.copies.saving import rewriting
+from absint.jobs.copies import annotate, dialects, gate, saving
 from absint.jobs.freezing.dynamic import Dynamic, dynamic
 from absint.jobs.freezing.sizes import FixedSizes, again, fix, redeclared
 from absint.jobs.rewriting.exact import Exact, size_at
-from absint.jobs.rewriting.folding import INITIALISERS_ALONE, copied, remove
-from absint.jobs.rewriting.rounds import PASSES, Passed, Rounds, in_order
-from absint.lattices.logic.relation import Relation
+from absint.jobs.rewriting.folding import INITIALISERS_ALONE, Passed, constant_node
+from absint.jobs.rewriting.rounds import PASSES, Rounds, in_order
 from absint.lattices.terms.expr import Expr
 from absint.lattices.text import format_dim_param, read_dim_param
 from absint.lattices.text.escapes import format_sizes
 from absint.lattices.value import OptionalOf, Tensor, Value
 from absint.model.load import outlined_copy
-from absint.model.protos import bodies, graphs, pairs
+from absint.model.protos import bodies, copied, graphs, pairs, put, remove
 from absint.model.weights import TYPES
 from absint.shapes.sizes import Sizes
 from absint.solution.analysed import Analysed
+from absint.solution.loader_view import sized_by
 from absint.solver.constraints import PossibleFailure
 from absint.solver.contracts.contract import Clause
 
@@ -58,7 +53,7 @@ def _constant(analysed: Analysed, name: str, given: Sequence[int], sizes: Mappin
     kind = TYPES.get(value.dtype)
     if kind is None:
         raise UsageError(f"{name!r} is of type {value.dtype}, of which no constant can be made: leave its elements out")
-    return from_array(np.array(given, dtype=kind).reshape(value.shape.concrete or ()), name)
+    return numpy_helper.from_array(np.array(given, dtype=kind).reshape(value.shape.concrete or ()), name)
 
 
 def fill(model: ModelProto, tensors: Sequence[TensorProto]) -> None:
@@ -76,14 +71,9 @@ def fill(model: ModelProto, tensors: Sequence[TensorProto]) -> None:
         if tensor.name in used and tensor.name not in outputs and model.ir_version >= INITIALISERS_ALONE:
             graph.initializer.append(tensor)
         elif tensor.name in used:
-            node = NodeProto(op_type="Constant", output=[tensor.name])
-            node.attribute.add(name="value", type=AttributeProto.TENSOR).t.CopyFrom(tensor)
-            node.attribute[0].t.ClearField("name")
-            computed.append(node)
+            computed.append(constant_node(tensor.name, tensor))
     if computed:
-        nodes = [*computed, *map(copied, graph.node)]
-        del graph.node[:]
-        graph.node.extend(nodes)
+        put(graph.node, [*computed, *graph.node])
 
 
 @dataclass(frozen=True)
@@ -125,7 +115,7 @@ class Frozen:
     without_trip: tuple[str, ...] = ()
     """Outputs of loops to which onnxruntime gives other sizes in the copy, if the loop has no trip: such an output has
     no elements, and takes its sizes from what type inference finds in the body. It finds more at fixed sizes."""
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[gate.LeftOut, ...] = ()
     """Types that a runtime would hold against the copy."""
     weights_elsewhere: tuple[str, ...] = ()
     """Files of weights that runtimes look for beside the copy and that are beside the original."""
@@ -157,16 +147,16 @@ def freeze(
     load: bool = True,
 ) -> Frozen:
     """See `Result.freeze`."""
-    with rewriting(analysed, target) as source:
-        begin(analysed, load=load)
-        analysed, model = in_order(analysed, source.model)
+    with saving.rewriting(analysed, target) as source:
+        gate.begin(analysed, load=load)
+        analysed, model = in_order(analysed, source.outline.model)
         fixed = fix(analysed, sizes)
         tensors = [] if keep_inputs else constants(analysed, fixed.given)
         base = _declared(model, fixed)
-        fixed = redeclared(fixed, base, analysed.assumptions)
-        before = len(_nodes(source.model))
-        original = Gate(analysed, model, load=load)
-        typed, passed, left_out = _rewritten(original, base, fixed, analysed.assumptions, tensors, load=load)
+        fixed = redeclared(fixed, base)
+        before = len(_nodes(source.outline.model))
+        original = gate.Gate(analysed, model, load=load)
+        typed, passed, left_out = _rewritten(original, base, fixed, tensors, load=load)
         made, size = source.made(typed, copy_weights=copy_weights), len(source.opened.data)
     given = {tensor.name for graph in graphs(base.graph) for tensor in graph.initializer}
     functions = {(function.domain, function.name) for function in typed.functions}
@@ -196,8 +186,7 @@ def freeze(
 
 def _declared(original: ModelProto, fixed: FixedSizes) -> ModelProto:
     """A copy with the sizes in the types of its inputs."""
-    base = ModelProto()
-    base.CopyFrom(original)
+    base = copied(original)
     analysed, sizes = fixed.bound, fixed.sizes
     for info in base.graph.input:
         node = analysed.input_nodes.get(info.name)
@@ -209,14 +198,8 @@ def _declared(original: ModelProto, fixed: FixedSizes) -> ModelProto:
 
 
 def _rewritten(
-    original: Gate,
-    base: ModelProto,
-    fixed: FixedSizes,
-    assumptions: Sequence[Relation],
-    tensors: Sequence[TensorProto],
-    *,
-    load: bool,
-) -> tuple[ModelProto, Passed, tuple[LeftOut, ...]]:
+    original: gate.Gate, base: ModelProto, fixed: FixedSizes, tensors: Sequence[TensorProto], *, load: bool
+) -> tuple[ModelProto, Passed, tuple[gate.LeftOut, ...]]:
     """A copy of `base` with all types that follow from the sizes, simplified as far as it loads then, with these
     tensors in place of inputs.
 
@@ -224,20 +207,19 @@ def _rewritten(
     sizes alone keep it from loading.
     """
     bound = fixed.bound
-    found, bodies = annotate(bound, base, Style(outputs=True), assumptions)
+    found, bodies = annotate.annotate(bound, base, dialects.Style(outputs=True), fixed.assumptions)
     _restore(base, found)
-    gate = Gate(bound, base, load=load)
-    first = gate.checked(found, bodies)
+    typed = gate.Gate(bound, base, load=load)
+    first = typed.checked(found, bodies)
     has_sizing = bool(sized_by(bound))
     tries: list[tuple[Sequence[str], bool]] = [(_PASSES, True), ((), True)] if has_sizing else [((), False)]
     if not has_sizing or original.tells_shapes:
         tries.insert(0, (_PASSES, False))
     complaint = ""
     for passes, keeps_sizes in tries:
-        model = ModelProto()
-        model.CopyFrom(found)
-        passed = _passed(model, fixed, assumptions, tensors, passes, keeps_sizes)
-        then = original.rewritten(model, base, gate)
+        model = copied(found)
+        passed = _passed(model, fixed, tensors, passes, keeps_sizes)
+        then = original.rewritten(model, base, typed)
         if not then.complaint:
             return model, passed, (*first.left_out, *then.left_out)
         complaint = complaint or then.complaint
@@ -252,17 +234,12 @@ _PASSES: Final = tuple(name for name in PASSES if name != "sizes")
 
 
 def _passed(
-    model: ModelProto,
-    fixed: FixedSizes,
-    assumptions: Sequence[Relation],
-    tensors: Sequence[TensorProto],
-    passes: Sequence[str],
-    keeps_sizes: bool,
+    model: ModelProto, fixed: FixedSizes, tensors: Sequence[TensorProto], passes: Sequence[str], keeps_sizes: bool
 ) -> Passed:
     """Simplify a copy of the model at the sizes in place, with these tensors in place of inputs."""
 
     def reread(copy: ModelProto) -> Analysed:
-        return again(fixed, outlined_copy(copy, fixed.bound.loaded), assumptions)
+        return again(fixed, outlined_copy(copy, fixed.bound.loaded))
 
     fill(model, tensors)
     analysed = reread(model) if tensors else fixed.bound

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from absint.errors import UsageError
-from absint.jobs.copies.idle import idle_loops
 from absint.lattices.dtype import DType
 from absint.lattices.limits import Limits
 from absint.lattices.logic.facts import Facts
@@ -29,6 +28,7 @@ from absint.shapes.refinement import run_rounds
 from absint.shapes.sizes import Sizes, facts_of, given as given_sizes
 from absint.solution.analysed import Analysed
 from absint.solution.constraints import DECLARATION, Recorder, recorded
+from absint.solution.loader_view import idle_loops
 from absint.solver.constraints import PossibleFailure
 from absint.solver.contracts.contract import Clause
 
@@ -65,6 +65,8 @@ class FixedSizes:
     """Sizes of other symbols: the requirements of the model allow no others."""
     bound: Analysed
     """The analysis at these sizes."""
+    assumptions: Sequence[Relation]
+    """Those of the caller about the original."""
     possible_failures: tuple[PossibleFailure, ...] = ()
     """Nodes that may fail on some data at these sizes; known if all symbols have a size."""
     clauses: tuple[Clause, ...] = ()
@@ -114,8 +116,8 @@ def _fixed(analysed: Analysed, given: Mapping[str, int]) -> FixedSizes:
             raise IllegalSizesError(given, found.failure)
         if found.outcome is Outcome.UNDECIDED:
             raise UsageError("a limit cut the analysis short, so it is not known which sizes are legal: allow more")
-        return FixedSizes(given, derived, bound, found.possible_failures)
-    return FixedSizes(given, derived, bound, (), _left(analysed, bound, given, every))
+        return FixedSizes(given, derived, bound, analysed.assumptions, found.possible_failures)
+    return FixedSizes(given, derived, bound, analysed.assumptions, (), _left(analysed, bound, given, every))
 
 
 def _left(
@@ -130,12 +132,9 @@ def _left(
     found = contract(whole, LIMITS)
     for clause in (*found.clauses, *contract(bound, LIMITS).clauses):
         if clause.relation is FALSE:
-            first = clause.because[0] if clause.because else None
-            if first is None:
-                raise IllegalSizesError(
-                    given, Failure(DECLARATION, "no sizes of the other symbols are legal with these")
-                )
-            raise IllegalSizesError(given, Failure(first.origin, first.reason, str(first.formula)))
+            stated = (Failure(c.origin, c.reason, str(c.formula)) for c in clause.because)
+            none = Failure(DECLARATION, "no sizes of the other symbols are legal with these")
+            raise IllegalSizesError(given, next(stated, none))
     clauses = [c._replace(relation=c.relation.substitute(known_sizes(c.relation, every))) for c in found.clauses]
     return tuple(clause for clause in clauses if clause.relation is not TRUE)
 
@@ -174,7 +173,7 @@ def at(analysed: Analysed, sizes: Mapping[str, int]) -> Analysed:
     return _solved(analysed.loaded, lowered, inputs, facts, assumptions)
 
 
-def redeclared(fixed: FixedSizes, model: ModelProto, assumptions: Sequence[Relation]) -> FixedSizes:
+def redeclared(fixed: FixedSizes, model: ModelProto) -> FixedSizes:
     """The same sizes with the analysis of `model`, an outline that declares them.
 
     A runtime gives an output of a loop without a trip the sizes that type inference finds in the body, and that finds
@@ -186,12 +185,12 @@ def redeclared(fixed: FixedSizes, model: ModelProto, assumptions: Sequence[Relat
     if not (has_loop or _gains_elements(bound, fixed.sizes)):
         return fixed
     loaded = Loaded(model, bound.origin, bound.loaded.folder, given=model, is_outlined=True)
-    found = again(fixed, loaded, assumptions)
+    found = again(fixed, loaded)
     changed = _without_trip(bound, found) if fixed.sizes else ()
     return replace(fixed, bound=found, without_trip=tuple(dict.fromkeys(changed)))
 
 
-def again(fixed: FixedSizes, loaded: Loaded, assumptions: Sequence[Relation]) -> Analysed:
+def again(fixed: FixedSizes, loaded: Loaded) -> Analysed:
     """The analysis of a copy that declares the sizes, under what the assumptions about the original leave."""
     lower = fixed.bound.lowered.lower
     assert lower is not None
@@ -199,7 +198,7 @@ def again(fixed: FixedSizes, loaded: Loaded, assumptions: Sequence[Relation]) ->
     inputs = read_inputs(lowered)
     for node, value in inputs.values.items():
         lowered.program.nodes.replace_value(node, value)
-    relations = [relation.substitute(known_sizes(relation, fixed.sizes)) for relation in assumptions]
+    relations = [relation.substitute(known_sizes(relation, fixed.sizes)) for relation in fixed.assumptions]
     left = [relation for relation in relations if relation.free_symbols <= inputs.parameters.keys()]
     elements = [name for name in inputs.elements if name in fixed.given]
     left += [eq(inputs.parameters[name], fixed.given[name]) for name in elements]

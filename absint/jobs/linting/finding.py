@@ -45,25 +45,24 @@ RULES: Final = {code: _rule(code, data) for code, data in _DATA.items()}
 OF_DIAGNOSTICS: Final = {kind: rule.code for rule in RULES.values() for kind in rule.diagnostics}
 """The rule of each kind of diagnostic."""
 
-OWN: Final = "A finding of an analysis of your own."
-
 
 def rule_of(code: str) -> LintRule:
     """The rule that has this code; a code that absint does not have is one of an analysis that a user gave."""
-    return RULES.get(code) or LintRule(code, code, Severity.WARNING, OWN, "Its file is what --analysis names.")
+    summary, why = "A finding of an analysis of your own.", "Its file is what --analysis names."
+    return RULES.get(code) or LintRule(code, code, Severity.WARNING, summary, why)
 
 
 SILENT: Final = frozenset({"external-data", "folded-call", "plugin-rule", "rule-replaced"})
 """Diagnostics on which nobody would act, or of which ABS006 says more."""
 
 
-# Findings
-
-
 MOST_OTHERS: Final = 50
 """Most further places that a finding lists; all are counted."""
 
 ORDER: Final = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
+
+
+Sizes = Mapping[str, int]
 
 
 @dataclass(frozen=True)
@@ -82,7 +81,7 @@ class Finding:
     """The number of places with this cause."""
     others: tuple[str, ...] = ()
     """The other places, at most 50."""
-    sizes: Mapping[str, int] | None = field(default=None, hash=False)
+    sizes: Sizes | None = field(default=None, hash=False)
     """Sizes of the inputs that show it, if given sizes do."""
     data: Mapping[str, object] | None = field(default=None, hash=False)
     """What an analysis of a user gives with it."""
@@ -95,15 +94,10 @@ class Finding:
 
     @staticmethod
     def of(
-        code: str,
-        where: str,
-        message: str,
-        count: int = 1,
-        others: tuple[str, ...] = (),
-        sizes: Mapping[str, int] | None = None,
+        code: str, where: str, message: str, count: int = 1, others: Sequence[str] = (), sizes: Sizes | None = None
     ) -> Finding:
         """A finding of the severity that its rule has."""
-        return Finding(code, RULES[code].severity, where, message, count, others, sizes)
+        return Finding(code, RULES[code].severity, where, message, count, tuple(others), sizes)
 
     def __str__(self) -> str:
         place = f"{self.where}: " if self.where else ""

@@ -16,8 +16,7 @@ from absint.jobs.linting.finding import FileReport, Finding, LintResult, fingerp
 from absint.jobs.linting.settings import Patterns, Selection, Settings, read_prefixes
 from absint.lattices.text.documents import Document
 from absint.lattices.text.forms import Key, by_name
-from absint.model.opening import absent
-from absint.model.writing import write_file
+from absint.model import opening, writing
 from absint.program.limits import LimitError
 from absint.program.rules.plugins import read_table
 from absint.runs.allowance import explained
@@ -48,7 +47,7 @@ def models(given: Sequence[str | os.PathLike[str]], root: Path, exclude: Pattern
         if os.path.isdir(path):
             found.update(dict.fromkeys(_below(path, root, exclude)))
         elif not os.path.lexists(path):
-            raise UsageError(f"{path} {absent(path)}")
+            raise UsageError(f"{path} {opening.absent(path)}")
         elif not (force and exclude.match(relative(path, root))):
             found[shown(path)] = None
     if not found and not force:
@@ -124,7 +123,7 @@ def write_baseline(path: Path, files: Sequence[FileReport]) -> None:
         for file in files
         if file.findings
     }
-    write_file(BASELINE.text(found) + "\n", path)
+    writing.write_file(BASELINE.text(found) + "\n", path)
 
 
 def without_known(files: Sequence[FileReport], known: Known, path: Path) -> tuple[list[FileReport], int]:
@@ -197,7 +196,11 @@ def lint(
         given = [given]
     seconds = own.seconds if seconds is None else seconds
     if not isinstance(given, Sequence) or isinstance(given, bytes):
-        return LintResult((_in_memory(given, seconds, selection, operators, members, run=run),))
+        from absint.jobs.linting.model import findings
+
+        result = _analysed(given, operators, members)
+        report = FileReport(result.origin, tuple(findings(result, seconds, run=run)))
+        return LintResult((_selected(report, selection, Path.cwd()),))
     patterns = Patterns((*own.exclude.texts, *exclude))
     names = {os.path.abspath(path): path for path in models(given, own.root, patterns, force=force_exclude)}
     work = [job_of(path, name, seconds, operators, members, run=run) for path, name in names.items()]
@@ -225,24 +228,12 @@ def _without_known(
     return (files, 0) if known is None else without_known(files, read_baseline(Path(known)), Path(known))
 
 
-def _in_memory(
-    given: ModelLike | Analysed,
-    seconds: float,
-    selection: Selection,
-    rules: tuple[str, ...],
-    analyses: tuple[str, ...],
-    *,
-    run: bool,
-) -> FileReport:
-    from absint.jobs.linting.model import findings
-
+def _analysed(given: ModelLike | Analysed, rules: tuple[str, ...], analyses: tuple[str, ...]) -> Analysed:
     if isinstance(given, Analysed):
-        result = given
-    else:
-        from absint.api import analyze
+        return given
+    from absint.api import analyze
 
-        result = analyze(given, table=read_table(rules), with_=analyses)
-    return _selected(FileReport(result.origin, tuple(findings(result, seconds, run=run))), selection, Path.cwd())
+    return analyze(given, table=read_table(rules), with_=analyses)
 
 
 def _reports(names: Mapping[str, str], results: Iterable[Finished], progress: Progress | None) -> list[FileReport]:

@@ -15,18 +15,14 @@ from absint.lattices.terms.expr import Dim, Expr, Symbol, sole_atom
 from absint.lattices.text.escapes import excerpt
 from absint.lattices.text.naming import Names
 from absint.lattices.value import AnyTensor
-from absint.model.protos import TypeMessage, declared_types
+from absint.model.protos import declared_types
 from absint.program.limits import RULELESS
 from absint.program.lowered import Declaration, declarations
-from absint.questions.claims.judging import FalseDeclaration, loadable_false_declarations, origins
-from absint.questions.claims.reading import Dims, Inferred, dims, read_text, stated_dim
+from absint.questions.claims import judging, reading
 from absint.questions.rows import is_called_batch, rows_along
-from absint.questions.sizes.checking import unstated
-from absint.questions.sizes.contracts import SymbolFacts, contract, facts_from
+from absint.questions.sizes import checking, contracts
+from absint.solution import described, loading, naming
 from absint.solution.analysed import Analysed
-from absint.solution.described import brief
-from absint.solution.loading import can_run
-from absint.solution.naming import defining, names_of
 from absint.solver.constraints import PossibleFailure
 from absint.solver.contracts.contract import Clause, ordinary
 
@@ -46,9 +42,9 @@ def contracted(analysed: Analysed, limits: Limits) -> Iterator[Finding]:
     """Symbols with one legal size, with few, with multiples only, with bounds, and those that follow from others; then
     the clauses that relate several symbols, and the nodes at which the contract is open.
     """
-    if not analysed.symbols or not can_run(analysed):
+    if not analysed.symbols or not loading.can_run(analysed):
         return
-    found = contract(analysed, limits)
+    found = contracts.contract(analysed, limits)
     if found.possible is False or any(clause.relation is FALSE for clause in found.clauses):
         clauses = [clause for clause in found.clauses if clause.relation is FALSE] or found.clauses
         text = f"no sizes of the inputs are legal: {_stated(clauses, analysed)}"
@@ -57,20 +53,20 @@ def contracted(analysed: Analysed, limits: Limits) -> Iterator[Finding]:
     original = {_without_0(clause, analysed): clause for clause in found.clauses}
     found = replace(found, clauses=tuple(original))
     told: set[Clause] = set()
-    places = _places(analysed)
+    places = contracts.places_of(analysed)
     for name in analysed.symbols:
-        facts = facts_from(analysed, name, found)
+        facts = contracts.facts_from(analysed, name, found)
         about = _about(facts) if facts.because else None
         if about is not None:
             told |= about.clauses
-            yield _finding(about, facts, places.get(name, ""), original, analysed)
+            yield _finding(about, facts, places.get(name, [""])[0], original, analysed)
     rest = [original[clause] for clause in found.clauses if clause not in told and _excludes_ordinary(clause)]
     if rest:
         first, *others = rest
         text = f"not all sizes fit together: {_stated([first], analysed)}"
         further = tuple(_stated([clause], analysed) for clause in others)
         yield Finding.of("ABS307", _first_node([first]), text, len(rest), further)
-    known = (f for f in unstated(analysed) if isinstance(f, PossibleFailure) and f.reason not in RULELESS)
+    known = (f for f in checking.unstated(analysed) if isinstance(f, PossibleFailure) and f.reason not in RULELESS)
     open_ = list({failure.origin: failure for failure in known}.values())
     if open_:
         text = f"the contract does not say all: {open_[0].reason}"
@@ -86,7 +82,7 @@ class _About(NamedTuple):
     clauses: frozenset[Clause]
 
 
-def _about(facts: SymbolFacts) -> _About | None:
+def _about(facts: contracts.SymbolFacts) -> _About | None:
     clauses = facts.because
     alone = frozenset(clause for clause in clauses if clause.relation.free_symbols == {facts.name})
     values = facts.values if facts.solved is None else (facts.solved,) if facts.solved.is_concrete else None
@@ -108,7 +104,7 @@ def _about(facts: SymbolFacts) -> _About | None:
     return _bounded(facts, alone)
 
 
-def _bounded(facts: SymbolFacts, alone: frozenset[Clause]) -> _About | None:
+def _bounded(facts: contracts.SymbolFacts, alone: frozenset[Clause]) -> _About | None:
     has_least, has_largest = facts.lo > 1, facts.hi < LARGEST
     if not (has_least or has_largest):
         return None
@@ -123,7 +119,7 @@ def _bounded(facts: SymbolFacts, alone: frozenset[Clause]) -> _About | None:
 
 
 def _finding(
-    about: _About, facts: SymbolFacts, place: str, original: Mapping[Clause, Clause], analysed: Analysed
+    about: _About, facts: contracts.SymbolFacts, place: str, original: Mapping[Clause, Clause], analysed: Analysed
 ) -> Finding:
     reduced = [clause for clause in facts.because if clause in about.clauses]
     clauses = [original[clause] for clause in reduced]
@@ -149,10 +145,10 @@ def _excludes_ordinary(clause: Clause) -> bool:
 
 def _stated(clauses: Sequence[Clause], analysed: Analysed) -> str:
     """The clauses, each with its nodes: `past + seq == total (MatMul scores: inner dimensions must agree)`."""
-    texts = names_of(analysed)
+    texts = naming.names_of(analysed)
     shown = [f"{texts.relation(clause.relation)} ({_nodes(clause)})" for clause in clauses[:_SHOWN]]
     more = f" and {len(clauses) - _SHOWN} more clauses" if len(clauses) > _SHOWN else ""
-    return excerpt(defining(" and ".join(shown) + more, texts), _LONGEST)
+    return excerpt(naming.defining(" and ".join(shown) + more, texts), _LONGEST)
 
 
 def _nodes(clause: Clause) -> str:
@@ -167,18 +163,6 @@ def _first_node(clauses: Sequence[Clause]) -> str:
     return str(clauses[0].because[0].origin)
 
 
-def _places(analysed: Analysed) -> Mapping[str, str]:
-    """The first place of each symbol: `input_ids[1]`."""
-    found: dict[str, str] = {}
-    for name in analysed.inputs:
-        value = analysed.base.states[analysed.input_nodes[name]][0]
-        if isinstance(value, AnyTensor) and value.shape.rank:
-            for axis, dim in enumerate(value.shape.dims):
-                for symbol in sorted(dim.free_symbols):
-                    found.setdefault(symbol, f"{name}[{axis}]")
-    return found
-
-
 # Symbols whose names promise a batch.
 
 _MOST_RUN: Final = 1 << 28
@@ -187,8 +171,8 @@ _MOST_RUN: Final = 1 << 28
 
 def batched(analysed: Analysed, seconds: float, *, run: bool) -> Iterator[Finding]:
     """Symbols on first axes of inputs that are called a batch, and whose rows are not apart; runs take `seconds`."""
-    places = _places(analysed) if can_run(analysed) else {}
-    for name, place in places.items():
+    places = contracts.places_of(analysed) if loading.can_run(analysed) else {}
+    for name, (place, *_) in places.items():
         if not place.endswith("[0]") or not is_called_batch(name, [0]):
             continue
         found = rows_along(analysed, Symbol(name), run=run and analysed.loaded.size <= _MOST_RUN, seconds=seconds)
@@ -200,12 +184,12 @@ def batched(analysed: Analysed, seconds: float, *, run: bool) -> Iterator[Findin
         if mixed:
             first, *rest = mixed
             text = f"its rows meet in output {first.name!r}, as a run shows: {first.witness} ({first.meeting})"
-            yield Finding.of("ABS309", told, text, len(mixed), tuple(output.name for output in rest))
+            yield Finding.of("ABS309", told, text, len(mixed), [output.name for output in rest])
         elif open_:
             first, *rest = open_
             how = "has rows that depend on their number" if first.verdict == "by position" else "may mix its rows"
             text = f"output {first.name!r} {how} ({first.meeting})"
-            yield Finding.of("ABS310", told, text, len(open_), tuple(output.name for output in rest))
+            yield Finding.of("ABS310", told, text, len(open_), [output.name for output in rest])
 
 
 # Findings about declarations: false ones by the node where they begin, and what outputs and inputs leave unsaid.
@@ -213,7 +197,7 @@ def batched(analysed: Analysed, seconds: float, *, run: bool) -> Iterator[Findin
 
 def declared(analysed: Analysed) -> Iterator[Finding]:
     """All findings about declarations."""
-    false = loadable_false_declarations(analysed)
+    false = judging.loadable_false_declarations(analysed)
     yield from _false([item for item in false if not item.at_0], analysed)
     at_0 = [item for item in false if item.at_0]
     if at_0:
@@ -223,13 +207,10 @@ def declared(analysed: Analysed) -> Iterator[Finding]:
     yield from _inputs(analysed)
 
 
-# False declarations
-
-
-def _false(false: Sequence[FalseDeclaration], analysed: Analysed) -> Iterator[Finding]:
+def _false(false: Sequence[judging.FalseDeclaration], analysed: Analysed) -> Iterator[Finding]:
     """One finding for each name that stands for two sizes, and for each value from which false shapes spread."""
-    first_of = origins(analysed, {item.declaration.operand[0] for item in false if not item.name})
-    groups: dict[tuple[str, str] | int, list[FalseDeclaration]] = {}
+    first_of = judging.origins(analysed, {item.declaration.operand[0] for item in false if not item.name})
+    groups: dict[tuple[str, str] | int, list[judging.FalseDeclaration]] = {}
     for item in sorted(false, key=lambda item: item.declaration.operand):
         node = item.declaration.operand[0]
         key = (item.declaration.path, item.name) if item.name else first_of[node]
@@ -238,26 +219,23 @@ def _false(false: Sequence[FalseDeclaration], analysed: Analysed) -> Iterator[Fi
         yield _declaration("ABS203" if first.name else "ABS201" if first.sizes is None else "ABS202", first, rest)
 
 
-def _declaration(code: str, first: FalseDeclaration, rest: Iterable[FalseDeclaration]) -> Finding:
+def _declaration(code: str, first: judging.FalseDeclaration, rest: Iterable[judging.FalseDeclaration]) -> Finding:
     others = sorted(rest, key=lambda item: item.declaration.kind != "output")  # outputs matter to callers
     places = tuple(item.where for item in others)
     return Finding.of(code, first.where, first.message, 1 + len(others), places, first.sizes)
-
-
-# Outputs
 
 
 def _outputs(analysed: Analysed, wrong: set[tuple[str, str]]) -> Iterator[Finding]:
     """Outputs whose declaration says less than is known, and names of outputs for one and the same size."""
     imprecise: list[tuple[str, str]] = []
     named: dict[Dim, dict[str, str]] = {}
-    inferred = Inferred(analysed)
-    texts = names_of(analysed)
+    inferred = reading.Inferred(analysed)
+    texts = naming.names_of(analysed)
     for item in declarations(analysed.lowered):
         if item.path or item.kind != "output" or (item.path, item.name) in wrong:
             continue
         value = inferred[item.operand]
-        known = dims(item.type, value)
+        known = reading.dims(item.type, value)
         if known is None:
             found = _shapeless(item, analysed, texts)
             imprecise += [found] if found else []
@@ -277,8 +255,8 @@ def _outputs(analysed: Analysed, wrong: set[tuple[str, str]]) -> Iterator[Findin
     if imprecise:
         (place, message), *rest = imprecise
         code = "ABS205"
-        message = defining(message, texts)
-        yield Finding.of(code, place, message, len(imprecise), tuple(other for other, _ in rest))
+        message = naming.defining(message, texts)
+        yield Finding.of(code, place, message, len(imprecise), [other for other, _ in rest])
     for names in named.values():
         if len(names) > 1:
             (one, at), (other, there), *more = names.items()
@@ -294,10 +272,10 @@ def _shapeless(item: Declaration, analysed: Analysed, texts: Names) -> tuple[str
         return None
     if not isinstance(value, AnyTensor) or value.shape.rank is None:
         return None
-    return item.where, f"declared without a shape, always {brief(value.shape, texts)}"
+    return item.where, f"declared without a shape, always {described.brief(value.shape, texts)}"
 
 
-def _own_names(known: Dims, analysed: Analysed) -> Iterator[tuple[int, str]]:
+def _own_names(known: reading.Dims, analysed: Analysed) -> Iterator[tuple[int, str]]:
     """The axes without a declared size, with names that no input has; a name is empty if there is none."""
     if len(known.stated) != known.value.shape.rank:
         return
@@ -305,7 +283,7 @@ def _own_names(known: Dims, analysed: Analysed) -> Iterator[tuple[int, str]]:
         if stated is None:
             yield axis, ""
         elif isinstance(stated, str):
-            dim = read_text(stated, analysed.parameters)
+            dim = reading.read_text(stated, analysed.parameters)
             if dim is None:
                 yield axis, ""
             elif not dim.free_symbols <= analysed.parameters.keys():
@@ -317,31 +295,23 @@ def _is_known(dim: Dim, analysed: Analysed) -> bool:
     return isinstance(dim, Expr) and dim.free_symbols <= analysed.parameters.keys() - analysed.declared_inputs.unnamed
 
 
-# Inputs
-
-
 def _inputs(analysed: Analysed) -> Iterator[Finding]:
     """Inputs without a declared shape, and those with dims that have neither size nor name."""
     places: list[str] = []
-    for name, proto in _declared_inputs(analysed).items():
-        if proto.WhichOneof("value") != "tensor_type":
+    for info in declared_types(analysed.loaded.model.graph, "input"):
+        name, proto = info.name, info.type
+        if name not in analysed.input_nodes or proto.WhichOneof("value") != "tensor_type":
             continue
         if not proto.tensor_type.HasField("shape"):
             text = "no shape is declared, so its rank is unknown"
             yield Finding.of("ABS207", f"input {name!r}", text)
-        axes = [str(axis) for axis, dim in enumerate(proto.tensor_type.shape.dim) if stated_dim(dim) is None]
+        axes = [str(axis) for axis, dim in enumerate(proto.tensor_type.shape.dim) if reading.stated_dim(dim) is None]
         if axes:
             places.append(f"input {name!r}, {'axis' if len(axes) == 1 else 'axes'} {', '.join(axes)}")
     if places:
         first, *rest = places
         text = "neither a size nor a name is declared"
-        yield Finding.of("ABS208", first, text, len(places), tuple(rest))
-
-
-def _declared_inputs(analysed: Analysed) -> Mapping[str, TypeMessage]:
-    """The types of the inputs that a caller must feed."""
-    infos = declared_types(analysed.loaded.model.graph, "input")
-    return {info.name: info.type for info in infos if info.name in analysed.input_nodes}
+        yield Finding.of("ABS208", first, text, len(places), rest)
 
 
 SECONDS: Final = LONG

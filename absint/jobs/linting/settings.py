@@ -229,7 +229,7 @@ def _settings(table: Mapping[str, object], file: Path) -> Settings:
         "fail-on": ("fail_on", read_severity),
         "seconds": ("seconds", _seconds),
         "baseline": ("baseline", _string),
-        "analyses": ("analyses", partial(_files, folder)),
+        "analyses": ("analyses", lambda value, what: tuple(str(folder / path) for path in _strings(value, what))),
     }
     for key in table:
         if key not in KEYS:
@@ -251,10 +251,6 @@ def _strings(value: object, what: str) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise UsageError(f"{what}: expected a list of texts")
     return tuple(value)
-
-
-def _files(folder: Path, value: object, what: str) -> tuple[str, ...]:
-    return tuple(str(folder / path) for path in _strings(value, what))
 
 
 def _string(value: object, what: str) -> str:

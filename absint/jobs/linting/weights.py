@@ -45,7 +45,7 @@ def missing_weights(analysed: Analysed) -> Iterator[Finding]:
             first, *rest = (f"tensor {tensor.name!r}" for tensor in wanting)
             where = f"weights in {location!r}"
             message = f"the file {text}, and is to hold {first}"
-            yield Finding.of(CODE, where, message, len(wanting), tuple(rest))
+            yield Finding.of(CODE, where, message, len(wanting), rest)
 
 
 def _has_external(model: ModelMessage) -> bool:

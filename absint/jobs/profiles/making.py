@@ -219,7 +219,7 @@ def least_and_greatest(
     high, above = _extreme(dim, max(reached, default=0), 1, inside, prover)
     if below and above:
         return low, high, True
-    lo, hi = _over(dim, ends)
+    lo, hi = substitute(dim, {s: expr_of(s.within(*ends[s.name])) for s in dim.symbols}).bounds
     return low if below or lo is None else lo, high if above or hi is None else hi, False
 
 
@@ -237,12 +237,6 @@ def _extreme(dim: Expr, start: int, side: int, inside: Sequence[Relation], prove
             return best, decision.entailed is True
         best = dim.evaluate(decision.model)
     return best, False
-
-
-def _over(dim: Expr, ends: Mapping[str, tuple[int, int]]) -> tuple[int | None, int | None]:
-    """The interval of the dim if each symbol is within its ends."""
-    lo, hi = substitute(dim, {s: expr_of(s.within(*ends[s.name])) for s in dim.symbols}).bounds
-    return lo, hi
 
 
 def profile(analysed: Analysed, wanted: WantedSizes, *, corners: bool = False, limits: Limits | None = None) -> Profile:
@@ -325,9 +319,6 @@ def _open(found: RangeCheck) -> tuple[str, ...]:
         return ()
     more = f", and {len(found.open) - 1:,} more" if len(found.open) > 1 else ""
     return (f"data-dependent sizes decide whether it runs: {plain(str(found.open[0]))}{more}",)
-
-
-# Inputs
 
 
 def _of_unknown_rank(analysed: Analysed) -> tuple[str, ...]:

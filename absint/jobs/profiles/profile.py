@@ -126,11 +126,8 @@ def _named(inputs: Sequence[InputProfile], tool: str, special: str) -> list[Inpu
     for each in wanted:
         found = next((c for c in each.name if c in special or not c.isprintable()), None)
         if found is not None or not each.name.strip():
-            raise UsageError(
-                f"{tool} cannot read the name {each.name!r} of an input: it has a special {found!r}"
-                if found is not None
-                else f"{tool} cannot read the empty name of an input"
-            )
+            special = f"name {each.name!r} of an input: it has a special {found!r}"
+            raise UsageError(f"{tool} cannot read the {'empty name of an input' if found is None else special}")
     return wanted
 
 
@@ -142,9 +139,6 @@ TOOLS: Final[Mapping[str, Callable[[Sequence[InputProfile]], str]]] = {
     "openvino": _openvino,
 }
 """Names of tools, with what writes a profile for them."""
-
-
-# The profile
 
 
 class Sizes3(NamedTuple):

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from onnx import GraphProto, ModelProto, NodeProto
 
+from absint.jobs.rewriting.emitting import SizeEmitter
 from absint.jobs.rewriting.exact import Exact
-from absint.jobs.rewriting.folding import copied, reads
+from absint.jobs.rewriting.folding import reads, unnamed
 from absint.jobs.rewriting.noops import dims_of, numbers_of, quiets
-from absint.jobs.rewriting.size_emitting import SizeEmitter
 from absint.lattices.dtype import DType
 from absint.lattices.value import Tensor
 from absint.model.protos import domain_of
@@ -70,18 +70,11 @@ class Body:
         self.firsts: ChainMap[Hashable, str] = ChainMap({}, *([around.firsts] if around else []))
         """The first computed values of some numbers."""
         self._here: Exact = around._here if around else setting.known
-        self._share_initialisers(graph)
+        for tensor in graph.initializer:  # equal small ones count as one; the data of large ones are not here
+            if tensor.name not in self._inputs:
+                self.constants[tensor.name] = unnamed(tensor)
         for name in self._visible():
             self._offer(name)
-
-    def _share_initialisers(self, graph: GraphProto) -> None:
-        """Equal small initialisers count as one; large ones are themselves only, since their data are not here."""
-        for tensor in graph.initializer:
-            if tensor.name not in self._inputs:
-                copy = copied(tensor)
-                copy.ClearField("name")
-                copy.ClearField("doc_string")
-                self.constants[tensor.name] = copy.SerializeToString(deterministic=True)
 
     def _visible(self) -> Iterator[str]:
         """Inputs and computed values so far, those around the graph first."""
@@ -141,11 +134,6 @@ class Body:
         """The node of this graph that computes a value, if it cannot fail."""
         found = self.producers.get(name)
         return None if found is None or id(found) not in self.sure or self.setting.is_call(found) else found
-
-    def before(self, name: str) -> NodeProto | None:
-        """The same of a node that has inputs."""
-        found = self.sure_producer(name)
-        return None if found is None or not found.input else found
 
     def stands_for(self, node: NodeProto, source: str, at: int = 0) -> bool:
         """Let a value stand for an output of a node; where the graph gives that out, the value takes its name."""

@@ -13,7 +13,7 @@ from typing import Final
 
 from absint.lattices.terms.expr import Expr
 from absint.lattices.terms.normal import Real
-from absint.lattices.value import Tensor, Value
+from absint.lattices.value import Tensor, Value, elements_of
 from absint.program.nodes import Node, Operation
 from absint.program.steps import LOWERED, LoopExit
 from absint.shapes.analysis import ShapeAnalysis
@@ -54,11 +54,8 @@ def _shape(value: Value | None) -> tuple[int | None, ...] | None:
 
 def _elements(value: Value | None) -> list[Fraction | None]:
     """The numbers in a tensor; None for one that is not known."""
-    if not isinstance(value, Tensor) or value.contents is None:
-        return []
-    block = value.contents.block(value.shape.concrete)
     numbers: list[Fraction | None] = []
-    for element in block.elements if block is not None else ():
+    for element in elements_of(value) or ():
         number = element.const if isinstance(element, Expr) else None
         real = element.fraction if isinstance(element, Real) else None
         numbers.append(real if number is None else Fraction(number))

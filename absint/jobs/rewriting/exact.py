@@ -6,7 +6,7 @@ and no declaration that runtimes do not enforce: that two inputs have a dim of o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property, partial
 from operator import itemgetter
@@ -25,13 +25,10 @@ from absint.lattices.terms.expr import Atom, Dim, Expr, Symbol, const, product, 
 from absint.lattices.terms.normal import substitute
 from absint.lattices.value import BOTTOM, Tensor, Value, map_tensors
 from absint.model.weights import Array, array_of
-from absint.program.graph import Scope
-from absint.program.limits import CHECK
+from absint.program import graph, limits, steps
 from absint.program.nodes import Nodes, Path
-from absint.program.steps import IfJoin, LoopBody, Operand
-from absint.shapes.analysis import ShapeAnalysis
-from absint.shapes.refinement import solved
-from absint.shapes.summaries import State
+from absint.shapes import analysis, refinement, rounds, summaries
+from absint.shapes.sizes import facts_of
 from absint.solution.analysed import Analysed
 from absint.transfer.traits import RANDOM
 
@@ -48,7 +45,7 @@ class Fitting:
         """By a product of sizes, a relation that bounds it, and how often the product is in it."""
         self._seen: set[tuple[Shape, int]] = set()
 
-    def see(self, nodes: Nodes, node: int, state: State) -> None:
+    def see(self, nodes: Nodes, node: int, state: summaries.State) -> None:
         """What a node gives is computed in each run that gets further: a node of the main graph, at the first visit."""
         if nodes[node].gate >= 0 or str(nodes[node].path):
             return
@@ -82,21 +79,20 @@ class Exact:
     def __init__(
         self,
         analysed: Analysed,
-        sizes: Mapping[str, int],
-        inputs: Mapping[int, Value] | None = None,
+        sizes: Mapping[str, int] | None,
         facts: Facts = NO_FACTS,
         fitting: Fitting | None = None,
     ) -> None:
-        """`inputs` are the inputs by node, if not those at the sizes, and `facts` hold of them. Numeric premises are
-        assumed that `fitting` shows.
+        """Without `sizes` inputs are as they are declared. `facts` hold of them. Numeric premises are assumed that
+        `fitting` shows.
         """
         program = copy(analysed.program)
         program.premises = fitting or False
         self._nodes = program.nodes
-        given = _inputs(analysed, sizes) if inputs is None else inputs
+        given = {} if sizes is None else _inputs(analysed, sizes)
         see = partial(fitting.see, program.nodes) if fitting is not None else None
-        self._analysis = ShapeAnalysis(program, facts, inputs=given, trace=see)
-        self._states = solved(changed(analysed.lowered, program=program), self._analysis, CHECK) or []
+        self._analysis = analysis.ShapeAnalysis(program, facts, inputs=given, trace=see)
+        self._states = refinement.solved(changed(analysed.lowered, program=program), self._analysis, limits.CHECK) or []
         self._doubtful = self._reached(
             node
             for node, item in enumerate(self._nodes)
@@ -111,7 +107,7 @@ class Exact:
         """A flag for each node that depends on what a caller feeds."""
         return self._reached(self._given)
 
-    def array(self, operand: Operand) -> Array | None:
+    def array(self, operand: steps.Operand) -> Array | None:
         """The elements of a value that is made of the inputs, if they are the same in every run; None for a large one
         too.
         """
@@ -124,7 +120,7 @@ class Exact:
     def taken(self, join: int) -> bool | None:
         """The branch that an If takes in every run that reaches it, by the node that joins the branches."""
         step = self._nodes[join].step
-        if not isinstance(step, IfJoin):
+        if not isinstance(step, steps.IfJoin):
             return None
         gates = step.then_gate, step.else_gate
         if any(self._doubtful[gate] for gate in gates):
@@ -172,7 +168,7 @@ class Exact:
         """None of the dims is 0."""
         return all((dim.bounds.lo or 0) >= 1 for dim in dims)
 
-    def tensor(self, operand: Operand | None) -> Tensor | None:
+    def tensor(self, operand: steps.Operand | None) -> Tensor | None:
         """A tensor on which all runtimes agree."""
         if operand is None or operand[0] < 0 or self._doubtful[operand[0]]:
             return None
@@ -184,7 +180,7 @@ class Exact:
         found = self._restored.get(value)
         return self._restored.setdefault(value, value.replace(originals)) if found is None else found
 
-    def is_sure(self, node: NodeProto, place: int, scope: Scope, path: str) -> bool:
+    def is_sure(self, node: NodeProto, place: int, scope: graph.Scope, path: str) -> bool:
         """The node cannot fail, has no other effect than its outputs, and gives the same ones in every run.
 
         So it is of a Dropout, which draws numbers in training alone: `noops` asks whether that is off.
@@ -195,10 +191,10 @@ class Exact:
         known = self._nodes[operand[0]]
         if str(known.path) == path and known.outputs == tuple(node.output):
             return (self.cannot_fail if node.op_type == "Dropout" else self.is_certain)(operand[0])
-        numbers = self.nodes_of_call(operand, node.name or f"{node.op_type}#{place}", path)
+        numbers = self._nodes_of_call(operand, node.name or f"{node.op_type}#{place}", path)
         return bool(numbers) and all(map(self.is_certain, numbers))
 
-    def nodes_of_call(self, output: Operand, label: str, around: str) -> list[int]:
+    def _nodes_of_call(self, output: steps.Operand, label: str, around: str) -> list[int]:
         """The nodes of a call of a function, by one of its outputs, its label and the path of the graph that it stands
         in; none where the call gives back what another node computes.
         """
@@ -253,7 +249,7 @@ class Exact:
         step = self._nodes[number].step
         if step is None:
             return []
-        back = [producer for producer, _ in step.back] if isinstance(step, LoopBody) else []
+        back = [producer for producer, _ in step.back] if isinstance(step, steps.LoopBody) else []
         return [producer for producer in (*step.after, *back) if producer >= 0]
 
 
@@ -269,7 +265,8 @@ def _inputs(analysed: Analysed, sizes: Mapping[str, int]) -> dict[int, Value]:
         elif value.shape.rank is None:
             found[node] = Tensor(value.dtype)
         else:
-            dims = [_dim(dim, sizes, f"{node}[{axis}]") for axis, dim in enumerate(value.shape.dims)]
+            known = [size_at(dim, sizes) for dim in value.shape.dims]
+            dims = [symbol(f"frozen {node}[{at}]") if n is None else const(n) for at, n in enumerate(known)]
             contents = value.contents and value.contents.map(lambda element: _given(element, sizes))
             found[node] = Tensor(value.dtype, Shape(dims), contents)
     return found
@@ -283,14 +280,94 @@ def _given(element: Element, sizes: Mapping[str, int]) -> Element:
     return substitute(element, known) if known and isinstance(element, Expr) else element
 
 
-def _dim(dim: Dim, sizes: Mapping[str, int], name: str) -> Dim:
-    at = size_at(dim, sizes)
-    return symbol(f"frozen {name}") if at is None else const(at)
-
-
 def size_at(dim: Dim, sizes: Mapping[str, int]) -> int | None:
     """The number that a dim is at these sizes, if they decide it."""
     if not isinstance(dim, Expr):
         return None
     at = substitute(dim, {s: const(sizes[s.name]) for s in dim.symbols if s.name in sizes})
     return at.const if isinstance(at, Expr) else None
+
+
+_NEAR: Final = 8
+"""The part of a model, one of so many, in which requirements are near the first one."""
+
+
+class Known(Exact):
+    """What runs of the model have in common, at all legal sizes and whatever its data, and which nodes cannot fail.
+
+    The analysis behind it rests on the declared inputs, on what the caller assumes, and on requirements of nodes that
+    stand before the one in question and that may fail: they stay. It uses no numeric premise, so that a value is what
+    it says wherever the nodes before it run.
+    """
+
+    agreed: ClassVar[frozenset[str]] = frozenset(
+        {"MaxPool", "AveragePool", "LpPool", "Resize", "Upsample", "Range", "Loop", "Scan"}
+    )
+
+    def __init__(self, analysed: Analysed, required: Sequence[rounds.Learned] = ()) -> None:
+        """`required` are requirements that hold too: what is known then, is known of the nodes behind them."""
+        inputs = analysed.declared_inputs
+        stated = [item.relation for item in required]
+        facts = facts_of([*analysed.assumptions, *stated], inputs.premises)
+        super().__init__(analysed, None, facts, Fitting())
+        self._facts = analysed.last.analysis.facts
+        self._later: list[tuple[int, Known]] = []
+        if not required and analysed.last.learned:
+            for known in _stages(list(self._held(analysed)), len(self._nodes)):
+                self._later.insert(0, (max(item.node for item in known), Known(analysed, known)))
+
+    def _held(self, analysed: Analysed) -> Iterator[rounds.Learned]:
+        """The requirements that became facts of the analysis, and that nodes state without numeric premises."""
+        facts = self._analysis.facts
+        for item in sorted(analysed.last.learned, key=lambda item: item.node):
+            statements = self._analysis.statements(item.node) if item.node >= 0 else ()
+            stated = [s.relation for s in statements if s.role == "required"]
+            if facts.assume(*stated).decide(item.relation) is YES:
+                facts = facts.assume(item.relation)
+                yield item
+
+    def at(self, node: int) -> Known:
+        """The same with what the nodes before this one require."""
+        return next((known for since, known in self._later if node > since), self)
+
+    def cannot_fail(self, node: int) -> bool:
+        """The node runs wherever those before it do."""
+        known = self.at(node)
+        return super().cannot_fail(node) if known is self else known.cannot_fail(node)
+
+    def never_fails(self, node: int) -> bool:
+        """The node runs on all legal inputs, whatever the nodes before it require."""
+        return super().cannot_fail(node)
+
+    def trips(self, end: int) -> int | None:
+        """The number of trips of a Loop in every run that reaches it, if the loop itself cannot fail."""
+        step = self._nodes[end].step
+        if not isinstance(step, steps.LoopExit):
+            return None
+        parts = step.parts(self._nodes[end].operands)
+        before = (step.head, *(node for node, _ in (parts.limit, parts.condition, parts.goes_on) if node >= 0))
+        if any(self._doubtful[node] for node in before) or not all(map(self.never_refuses, (step.head, end))):
+            return None
+        if not all(map(self._is_scalar, (parts.limit, parts.condition))):  # runtimes refuse to load some vectors of one
+            return None
+        found = self._analysis.trips.get(step.head)
+        return found.const if isinstance(found, Expr) else None
+
+    def _is_scalar(self, operand: steps.Operand) -> bool:
+        """The value is a scalar, or absent."""
+        value = self._states[operand[0]][operand[1]] if operand[0] >= 0 else None
+        return operand[0] < 0 or (isinstance(value, Tensor) and value.shape.rank == 0)
+
+    def is_positive(self, dims: Iterable[Dim]) -> bool:
+        """None of the dims is 0 in a run of the whole model: its nodes that may fail stay, so they may be used."""
+        return all((dim.bounds.lo or 0) >= 1 or (self._facts.simplify(dim).bounds.lo or 0) >= 1 for dim in dims)
+
+
+def _stages(learned: Sequence[rounds.Learned], nodes: int) -> Iterator[Sequence[rounds.Learned]]:
+    """The requirements of nodes near the first one, and all."""
+    near = min((item.node for item in learned), default=0) + nodes // _NEAR
+    first = [item for item in learned if item.node <= near]
+    if len(first) < len(learned):
+        yield first
+    if learned:
+        yield learned

@@ -7,21 +7,30 @@ some data stays, needed or not, and so does a loop whose trips are not told.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, MutableSequence, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Final
 
-from onnx import AttributeProto, GraphProto, NodeProto, TensorAnnotation, TensorProto, ValueInfoProto
-from onnx.helper import make_attribute, make_tensor
-from onnx.numpy_helper import from_array
+from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, helper, numpy_helper
 
-from absint.model.protos import Captures, GraphMessage, NodeMessage, bodies, domain_of, formals, graphs
+from absint.model.protos import (
+    Captures,
+    GraphMessage,
+    NodeMessage,
+    bodies,
+    copied,
+    domain_of,
+    formals,
+    graphs,
+    put,
+    remove,
+)
 from absint.model.wire import kinds
 from absint.program.steps import LOWERED, Operand
 
 if TYPE_CHECKING:
-    from onnx import ModelProto, SparseTensorProto
+    from onnx import ModelProto
 
     from absint.jobs.rewriting.exact import Exact
     from absint.model.weights import Array
@@ -37,10 +46,7 @@ class ValueNames:
 
     def __init__(self, graph: GraphProto) -> None:
         self._defined = Counter(name for inner in graphs(graph) for name in defined(inner))
-        self._taken = set(self._defined)
-        for inner in graphs(graph):
-            self._taken.update(name for node in inner.node for name in node.input)
-            self._taken.update(info.name for info in inner.output)
+        self._taken = set(names_in(graph))
 
     def fresh(self, name: str, prefix: str) -> str:
         """A name for a value that comes out of a branch: its own if no other graph defines that."""
@@ -53,15 +59,6 @@ class ValueNames:
         return found
 
 
-class Parts(NamedTuple):
-    """The contents of a graph that may move into the one around it."""
-
-    initialisers: list[TensorProto]
-    sparse: list[SparseTensorProto]
-    infos: list[ValueInfoProto]
-    annotations: list[TensorAnnotation]
-
-
 def defined(graph: GraphProto) -> Iterator[str]:
     """The names that a graph itself defines."""
     yield from (
@@ -71,6 +68,14 @@ def defined(graph: GraphProto) -> Iterator[str]:
     )
     for node in graph.node:
         yield from filter(None, node.output)
+
+
+def names_in(graph: GraphProto) -> Iterator[str]:
+    """All names that a graph and those in it define, read or declare, those of nodes included."""
+    for inner in graphs(graph):
+        yield from defined(inner)
+        yield from (info.name for info in (*inner.output, *inner.value_info))
+        yield from (name for node in inner.node for name in (node.name, *node.input))
 
 
 def reads(node: NodeProto) -> Iterator[str]:
@@ -122,16 +127,18 @@ def rename_captured(body: GraphProto, mapping: Mapping[str, str]) -> None:
         rename(node, inner)
 
 
-def rename_parts(parts: Parts, mapping: Mapping[str, str]) -> None:
-    """Rename initialisers and declarations."""
-    for tensor in (*parts.initialisers, *(sparse.values for sparse in parts.sparse)):
-        tensor.name = mapping.get(tensor.name, tensor.name)
-    for info in parts.infos:
-        info.name = mapping.get(info.name, info.name)
-    for annotation in parts.annotations:
+def _move_parts(branch: GraphProto, graph: GraphProto, mapping: Mapping[str, str]) -> None:
+    """Initialisers and declarations of a branch come to the graph around it, renamed."""
+    outputs = {info.name for info in branch.output}
+    remove(branch.value_info, lambda info: info.name in outputs)
+    for named in (*branch.initializer, *(sparse.values for sparse in branch.sparse_initializer), *branch.value_info):
+        named.name = mapping.get(named.name, named.name)
+    for annotation in branch.quantization_annotation:
         annotation.tensor_name = mapping.get(annotation.tensor_name, annotation.tensor_name)
         for entry in annotation.quant_parameter_tensor_names:
             entry.value = mapping.get(entry.value, entry.value)
+    for part in ("initializer", "sparse_initializer", "value_info", "quantization_annotation"):
+        getattr(graph, part).extend(getattr(branch, part))
 
 
 INITIALISERS_ALONE: Final = 4
@@ -150,48 +157,50 @@ class Item:
 
 
 @dataclass
-class Rewritten:
-    """A rewritten model, and what has changed."""
+class Passed:
+    """What rounds of passes did to a model."""
 
-    model: ModelProto
+    found: Analysed | None = None
+    """The analysis of the copy, unless the last round changed it."""
+    known: Exact | None = None
+    """What is known of it, in the same way."""
+    is_cut: bool = False
+    """The time ended before the last round."""
     folded: int = 0
     """Nodes in place of which there is a constant."""
     inlined: int = 0
     """Ifs and Loops in place of which there is a body."""
-    dropped: list[TensorProto] = field(default_factory=list)
+    initialisers: list[TensorProto] = field(default_factory=list)
     """Initialisers that nothing needs any more."""
+    nodes: list[NodeProto] = field(default_factory=list)
+    """Nodes that may fail, and that nothing needs."""
 
 
-def rewrite(analysed: Analysed, model: ModelProto, exact: Exact, kept: Collection[int] = frozenset()) -> Rewritten:
+def rewrite(analysed: Analysed, model: ModelProto, exact: Exact, kept: Collection[int], passed: Passed) -> None:
     """Rewrite the graphs of a copy of the analysed model, in place, except the nodes that are `kept`.
 
     Bodies of functions stay as they are, since each serves many calls; and so does all of a model with graphs for
     training, which may name any value.
     """
-    found = Rewritten(model)
-    if model.training_info or not any(domain_of(entry.domain) == "" for entry in model.opset_import):
-        return found
-    return _Rewriter(analysed, found, exact, kept).run()
+    if not model.training_info and any(domain_of(entry.domain) == "" for entry in model.opset_import):
+        _Rewriter(analysed, model, exact, kept, passed).run(model.graph)
 
 
 class _Rewriter:
     """Rewrites the graphs of one model, inner ones first."""
 
-    def __init__(self, analysed: Analysed, found: Rewritten, exact: Exact, kept: Collection[int]) -> None:
-        self._kept = kept
-        self._analysed = analysed
-        self._exact = exact
-        self._found = found
-        self._names = ValueNames(found.model.graph)
+    def __init__(
+        self, analysed: Analysed, model: ModelProto, exact: Exact, kept: Collection[int], passed: Passed
+    ) -> None:
+        self._analysed, self._exact, self._kept, self._passed = analysed, exact, kept, passed
+        self._names = ValueNames(model.graph)
         self._bodies = {id(graph): (scope, path) for graph, scope, path in analysed.lowered.bodies}
-        self._alone = found.model.ir_version >= INITIALISERS_ALONE
+        self._alone = model.ir_version >= INITIALISERS_ALONE
 
-    def run(self) -> Rewritten:
+    def run(self, graph: GraphProto) -> None:
         """Rewrite the main graph, and all in it."""
-        graph = self._found.model.graph
         items = self._items(graph, self._analysed.loaded.model.graph, self._analysed.lowered.program.main, "")
         self._finished(graph, items)
-        return self._found
 
     def _items(self, graph: GraphProto, lowered: GraphMessage, scope: Scope, path: str) -> list[Item]:
         """The nodes of a graph, each with what is known of it; initialisers of inlined branches come to the graph."""
@@ -201,7 +210,7 @@ class _Rewriter:
             taken, passed = self._taken(node, scope), self._trips(node, scope)
             if passed is not None and inner.keys() == {"body"} and _is_plain(node, inner["body"][0]):
                 found += self._unrolled(graph, node, *inner["body"], passed)
-                self._found.inlined += 1
+                self._passed.inlined += 1
             elif taken is None or len(inner) < len(LOWERED["If"]):
                 for body, items in inner.values():
                     self._finished(body, items)
@@ -209,7 +218,7 @@ class _Rewriter:
             else:
                 name = "then_branch" if taken else "else_branch"
                 found += self._inlined(graph, node, *inner[name])
-                self._found.inlined += 1
+                self._passed.inlined += 1
         return found
 
     def _inner(self, node: NodeProto, read: NodeMessage) -> dict[str, tuple[GraphProto, list[Item]]]:
@@ -254,10 +263,8 @@ class _Rewriter:
         for at, (info, source) in enumerate(zip(formals(body, len(given)), given, strict=True)):
             first = NodeProto(op_type="Identity", input=[source], output=[info.name], name=f"{prefix}/{info.name}")
             if not source:
-                first = NodeProto(op_type="Constant", output=[info.name], name=first.name)
-                first.attribute.append(
-                    make_attribute("value", make_tensor("", TensorProto.BOOL if at else TensorProto.INT64, [], [at]))
-                )
+                kind = TensorProto.BOOL if at else TensorProto.INT64
+                first = constant_node(info.name, helper.make_tensor("", kind, [], [at]), first.name)
             entry.append(Item(first, may_go=True))
         del body.input[:]
         once = NodeProto(op_type="Loop", name=node.name, output=["", *node.output])
@@ -267,20 +274,7 @@ class _Rewriter:
         """The nodes of a branch as nodes of the graph around it."""
         prefix = node.name or next(filter(None, node.output))
         mapping, copies = renamings(branch, [item.node for item in items], node.output, prefix, self._names)
-        parts = Parts(
-            list(branch.initializer),
-            list(branch.sparse_initializer),
-            [info for info in branch.value_info if info.name not in {item.name for item in branch.output}],
-            list(branch.quantization_annotation),
-        )
-        rename_parts(parts, mapping)
-        for theirs, ours in (
-            (parts.initialisers, graph.initializer),
-            (parts.sparse, graph.sparse_initializer),
-            (parts.infos, graph.value_info),
-            (parts.annotations, graph.quantization_annotation),
-        ):
-            ours.extend(theirs)
+        _move_parts(branch, graph, mapping)
         for item in items:
             moved = copied(item.node)
             rename(moved, mapping)
@@ -291,17 +285,10 @@ class _Rewriter:
     def _item(self, place: int, node: NodeProto, scope: Scope, path: str) -> Item:
         outputs = {name: scope.names.get(name) for name in node.output if name}
         operands = [operand for operand in outputs.values() if operand is not None and operand[0] >= 0]
-        if bodies(node) or not operands or len(operands) < len(outputs):
+        if bodies(node) or not operands or len(operands) < len(outputs) or operands[0][0] in self._kept:
             return Item(node)
-        number = operands[0][0]
-        if number in self._kept:
-            return Item(node)
-        known = self._analysed.nodes[number]
-        if str(known.path) == path and known.outputs == tuple(node.output):
-            numbers = [number]
-        else:  # a call, of which the program has the body
-            numbers = self._exact.nodes_of_call(operands[0], node.name or f"{node.op_type}#{place}", path)
-        may_go = bool(numbers) and all(map(self._exact.is_certain, numbers))
+        draws = node.op_type == "Dropout" and not domain_of(node.domain)
+        may_go = not draws and self._exact.is_sure(node, place, scope, path)
         is_constant = may_go and node.op_type != "Constant"
         return Item(node, may_go, {n: at for n, at in outputs.items() if at is not None} if is_constant else {})
 
@@ -318,29 +305,24 @@ class _Rewriter:
             constants = {name: array for name, array in arrays.items() if array is not None}
             if constants and len(constants) == len(arrays):
                 kept += self._constants(graph, item.node, {name: constants[name] for name in wanted}, outputs)
-                self._found.folded += 1
+                self._passed.folded += 1
             else:
                 kept.append(item)
                 needed.update(reads(item.node))
         kept.reverse()
-        nodes = [copied(item.node) for item in kept]
-        del graph.node[:]
-        graph.node.extend(nodes)
-        self._found.dropped += prune(graph, needed)
+        put(graph.node, (item.node for item in kept))
+        self._passed.initialisers += prune(graph, needed)
 
     def _constants(
         self, graph: GraphProto, node: NodeProto, wanted: Mapping[str, Array], outputs: set[str]
     ) -> Iterator[Item]:
         """Constants for the wanted outputs of a node: initialisers, or nodes where those cannot be."""
         for name, array in wanted.items():
-            tensor = from_array(array, name)
+            tensor = numpy_helper.from_array(array, name)
             if self._alone and name not in outputs:
                 graph.initializer.append(tensor)
                 continue
-            tensor.name = ""
-            made = NodeProto(op_type="Constant", name=node.name, output=[name])
-            made.attribute.add(name="value", type=AttributeProto.TENSOR).t.CopyFrom(tensor)
-            yield Item(made, may_go=True)
+            yield Item(constant_node(name, tensor, node.name), may_go=True)
 
 
 def _is_plain(node: NodeProto, body: GraphProto) -> bool:
@@ -348,6 +330,30 @@ def _is_plain(node: NodeProto, body: GraphProto) -> bool:
     outputs = [info.name for info in body.output]
     is_carried = len(outputs) == len(body.input) - 1 == len(node.output) + 1 == max(len(node.input), 2) - 1
     return is_carried and body.input[0].name not in outputs and {*defined(body)}.isdisjoint(node.input)
+
+
+def constant_node(output: str, tensor: TensorProto, name: str = "") -> NodeProto:
+    """A Constant that gives a tensor, whose name says nothing there."""
+    node = NodeProto(op_type="Constant", name=name, output=[output])
+    node.attribute.add(name="value", type=AttributeProto.TENSOR).t.CopyFrom(tensor)
+    node.attribute[0].t.ClearField("name")
+    return node
+
+
+def unnamed(tensor: TensorProto) -> bytes:
+    """Type, dims and data of a tensor."""
+    copy = copied(tensor)
+    copy.ClearField("name")
+    copy.ClearField("doc_string")
+    found: bytes = copy.SerializeToString(deterministic=True)
+    return found
+
+
+def add_initialisers(model: ModelProto, graph: GraphProto, tensors: Sequence[TensorProto]) -> None:
+    """Add initialisers to a graph of the model; those of an old format are inputs too."""
+    graph.initializer.extend(tensors)
+    if model.ir_version < INITIALISERS_ALONE:
+        graph.input.extend(helper.make_tensor_value_info(t.name, t.data_type, list(t.dims)) for t in tensors)
 
 
 def prune(graph: GraphProto, needed: set[str]) -> list[TensorProto]:
@@ -360,20 +366,3 @@ def prune(graph: GraphProto, needed: set[str]) -> list[TensorProto]:
     remove(graph.value_info, lambda info: info.name not in computed)
     remove(graph.quantization_annotation, lambda annotation: annotation.tensor_name not in computed)
     return dropped
-
-
-Message = TypeVar("Message", AttributeProto, NodeProto, TensorProto)
-
-
-def remove(messages: MutableSequence[Any], is_gone: Callable[[Any], bool]) -> None:
-    """Remove messages from a list of a graph, in place."""
-    for place in range(len(messages) - 1, -1, -1):
-        if is_gone(messages[place]):
-            del messages[place]
-
-
-def copied(message: Message) -> Message:
-    """A copy that outlives the list that the message is in."""
-    found = type(message)()
-    found.CopyFrom(message)
-    return found

@@ -15,7 +15,7 @@ from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import FALSE, TRUE
 from absint.lattices.terms.expr import Expr, const
 from absint.lattices.terms.normal import Real
-from absint.lattices.value import Tensor, Value
+from absint.lattices.value import Tensor, Value, elements_of
 from absint.model.protos import NodeMessage, domain_of
 from absint.transfer.traits import RESHAPING
 
@@ -33,14 +33,11 @@ def dims_of(value: Value | None) -> tuple[Expr, ...] | None:
 
 def numbers_of(value: Value | None) -> tuple[Expr, ...] | None:
     """The elements of a short vector or a scalar of integers, if all of them are expressions."""
-    if not isinstance(value, Tensor) or value.contents is None or value.dtype not in (DType.INT64, DType.INT32):
+    if not isinstance(value, Tensor) or value.dtype not in (DType.INT64, DType.INT32) or (value.shape.rank or 0) > 1:
         return None
-    shape = value.shape.concrete
-    if shape is None or len(shape) > 1 or (shape and shape[0] > MOST_NUMBERS):
-        return None
-    block = value.contents.block(shape)
-    elements = [element for element in block.elements if isinstance(element, Expr)] if block is not None else []
-    return tuple(elements) if block is not None and len(elements) == len(block.elements) else None
+    elements = elements_of(value)
+    found = tuple(element for element in elements or () if isinstance(element, Expr))
+    return found if elements is not None and len(found) == len(elements) <= MOST_NUMBERS else None
 
 
 @dataclass(frozen=True)
@@ -55,6 +52,10 @@ class Operands:
     def attribute(self, name: str, default: int) -> int:
         """An attribute that is an integer."""
         return next((attribute.i for attribute in self.node.attribute if attribute.name == name), default)
+
+    def has(self, at: int) -> bool:
+        """There is such an operand."""
+        return at < len(self.values) and bool(self.node.input[at])
 
     def numbers(self, at: int) -> tuple[Expr, ...] | None:
         """The elements of an operand."""
@@ -93,10 +94,6 @@ def _first(operands: Operands) -> int | None:
     return 0 if _is_same(operands) else None
 
 
-def _always(operands: Operands) -> int | None:
-    return 0
-
-
 def _alone(operands: Operands) -> int | None:
     """It is the only operand, and the only output."""
     is_alone = len(operands.values) == 1 and len(operands.node.output) == 1
@@ -113,7 +110,7 @@ def _slice(operands: Operands) -> int | None:
     """As many elements as before, in steps forward: all of them, in order."""
     if not _is_same(operands) or len(operands.values) < 3:
         return None
-    steps = operands.numbers(4) if len(operands.values) > 4 and operands.node.input[4] else ()
+    steps = operands.numbers(4) if operands.has(4) else ()
     return 0 if steps is not None and all((step.const or 0) >= 1 for step in steps) else None
 
 
@@ -136,9 +133,9 @@ def _dropout(operands: Operands) -> int | None:
     """Outside of training, and without a mask that somebody may read. Before opset 7 an attribute says which."""
     if operands.opset < _DROPS_IN_TRAINING_ONLY:
         return 0 if operands.attribute("is_test", 0) == 1 and len(operands.node.output) == 1 else None
-    mode = operands.values[2] if len(operands.values) > 2 else None
-    has_mode = len(operands.node.input) > 2 and bool(operands.node.input[2])
-    is_off = not has_mode or (mode is not None and mode.contents is not None and set(mode.contents.elements) == {FALSE})
+    mode = operands.values[2] if operands.has(2) else None
+    is_known = mode is not None and mode.contents is not None and set(mode.contents.elements) == {FALSE}
+    is_off = not operands.has(2) or is_known
     return 0 if is_off and len([name for name in operands.node.output if name]) == 1 else None
 
 
@@ -194,7 +191,7 @@ def _split(operands: Operands) -> int | None:
 
 _NOOPS: Final[Mapping[str, Callable[[Operands], int | None]]] = {
     **dict.fromkeys(("Reshape", "Expand", "Squeeze", "Unsqueeze", "Flatten", "Tile"), _first),
-    "Identity": _always,
+    "Identity": lambda _: 0,
     **dict.fromkeys(("Concat", "Sum", "Max", "Min", "Mean"), _alone),
     "Cast": _cast,
     "CastLike": _cast,
@@ -233,8 +230,6 @@ def permutation(node: NodeMessage, rank: int) -> list[int]:
     given = next((list(attribute.ints) for attribute in node.attribute if attribute.name == "perm"), None)
     return given if given is not None else list(range(rank))[::-1]
 
-
-# Pairs
 
 _EXACT: Final[Mapping[DType, frozenset[DType]]] = {
     DType.INT32: frozenset({DType.INT64, DType.DOUBLE}),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Mapping, Sequence
 from hashlib import sha256
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Final
@@ -10,21 +10,16 @@ from typing import TYPE_CHECKING, Final
 from onnx import NodeProto
 from onnx.numpy_helper import from_array
 
-from absint.jobs.rewriting.folding import defined, rename_captured
-from absint.jobs.rewriting.noops import MOST_NUMBERS, Operands, dims_of, passed_on, permutation, quiets
-from absint.jobs.rewriting.pairs import does_both, given_back, join
-from absint.jobs.rewriting.targets import is_broadcast, takes_sizes_of_axes
+from absint.jobs.rewriting import folding, noops, pairs, targets
 from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import FALSE, TRUE
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Dim, Expr, const
-from absint.lattices.value import BOTTOM, TOP, Tensor, Value
-from absint.model.protos import GraphMessage, bodies, domain_of, graphs, graphs_in
-from absint.model.schemas import since
-from absint.model.weights import Array, array_of
+from absint.lattices.value import BOTTOM, TOP, Tensor, Value, elements_of
+from absint.model import schemas, weights, writing
+from absint.model.protos import GraphMessage, bodies, copied, domain_of, graphs, graphs_in, remove
 from absint.model.wire import kinds
 from absint.model.wire.scalars import content_of
-from absint.model.writing import locations
 from absint.program.steps import IfJoin
 from absint.solution.analysed import Analysed
 from absint.transfer.traits import KNOWN_DOMAINS, RANDOM, RESHAPING
@@ -65,7 +60,7 @@ class Numbered:
         """Nodes of this model whose operands and outputs have their numbers for names, by these."""
         proto = model.model
         self._versions = model.loaded.imports()
-        self._beside = str(model.folder and model.folder.resolve()) if locations(proto) else ""
+        self._beside = str(model.folder and model.folder.resolve()) if writing.locations(proto) else ""
         functions = sorted(function.SerializeToString(deterministic=True) for function in proto.functions)
         self._functions = *functions, self._beside
         self._called: set[tuple[str, str]] = set()
@@ -141,10 +136,10 @@ class Numbered:
         constant = None
         if plain and node.input and output is not None:
             constant = self._floats(made, output)
-            back = given_back(self, made, output)
+            back = pairs.given_back(self, made, output)
             sources += map(int, back if {"", _UNKNOWN}.isdisjoint(back) else ())
-            join(self, made)
-            does_both(self, made, output, is_single=True)
+            pairs.join(self, made)
+            pairs.does_both(self, made, output, is_single=True)
             sources = sources or [self._source(made, output)]
             self._respell(made, output)
         found = self._number(self._key(made) if not branches else ("If", tuple(made.input), *branches))
@@ -155,7 +150,7 @@ class Numbered:
         if self._of_values and plain:
             made.output[:] = [str(self.values[name]) if name else "" for name in node.output]
             self.producers.update({name: made for name in made.output if name not in self.producers})
-            self._quiet.update(made.output[:1] if quiets(made, self._quiet.__contains__) else ())
+            self._quiet.update(made.output[:1] if noops.quiets(made, self._quiet.__contains__) else ())
 
     def _named(self, node: NodeProto) -> NodeProto:
         """The node with the numbers of its operands in place of their names; its outputs have none yet."""
@@ -169,18 +164,16 @@ class Numbered:
         """Let a number beside others be a scalar, and a Resize have the sizes of all axes."""
         operands = self._operands(node, output)
         for at, value in enumerate(operands.values):
-            if is_broadcast(operands, at) and (key := self._elements(value, ())) is not None:
+            if targets.is_broadcast(operands, at) and (key := self._elements(value, ())) is not None:
                 node.input[at] = str(self._number(key))
                 break  # beside a scalar, a vector of one is another number
-        sizes = dims_of(output)
-        if node.op_type == "Resize" and sizes is not None and takes_sizes_of_axes(operands) and node.input[3]:
+        sizes = noops.dims_of(output)
+        if node.op_type == "Resize" and sizes is not None and targets.takes_sizes_of_axes(operands) and node.input[3]:
             node.input[3] = str(self._number(("elements", DType.INT64, (len(sizes),), sizes)))
-            left = [attribute for attribute in node.attribute if attribute.name != "axes"]
-            del node.attribute[:]
-            node.attribute.extend(left)
+            remove(node.attribute, lambda attribute: attribute.name == "axes")
 
-    def _operands(self, node: NodeProto, output: Tensor) -> Operands:
-        return Operands(node, list(map(self.value, node.input)), output, self._versions[""])
+    def _operands(self, node: NodeProto, output: Tensor) -> noops.Operands:
+        return noops.Operands(node, list(map(self.value, node.input)), output, self._versions[""])
 
     # What `rewriting/pairs` asks for
 
@@ -194,12 +187,7 @@ class Numbered:
         """The node that computes the value of a number: in a run that gets further, it has not failed."""
         return self.producers.get(name)
 
-    def before(self, name: str) -> NodeProto | None:
-        """The same of a node that has inputs."""
-        found = self.producers.get(name)
-        return None if found is None or not found.input else found
-
-    def constant(self, array: Array) -> str:
+    def constant(self, array: weights.Array) -> str:
         """The number of a constant of integers."""
         elements = tuple(const(int(number)) for number in array.flat)
         return str(self._number(("elements", DType.INT64, array.shape, elements)))
@@ -209,8 +197,8 @@ class Numbered:
         taken = self.value(node.input[0])
         is_integer = taken is not None and (taken.dtype.is_integer or taken.dtype is DType.BOOL)
         has_sign = node.op_type != "Cast" or not is_integer
-        array = array_of(output, has_sign=has_sign) if output.dtype.is_float else None
-        return None if array is None or array.size > MOST_NUMBERS else self._tensor(from_array(array))
+        array = weights.array_of(output, has_sign=has_sign) if output.dtype.is_float else None
+        return None if array is None or array.size > noops.MOST_NUMBERS else self._tensor(from_array(array))
 
     def _give(self, name: str, key: Hashable, source: _Source = None, constant: Hashable = None) -> None:
         """Give a value the number of one of its keys that has one, and all of them that number."""
@@ -228,7 +216,7 @@ class Numbered:
     def _name(self, name: str, number: int) -> None:
         self.values[name], value = number, self._value(name)
         self._meet(number, value)
-        if not self._of_values or dims_of(self.value(str(number))) is not None:
+        if not self._of_values or noops.dims_of(self.value(str(number))) is not None:
             return
         if (common := self._common(value)) is not None:
             self._known[str(number)] = common
@@ -241,30 +229,27 @@ class Numbered:
 
     def _elements(self, value: Value | None, shape: tuple[int, ...] | None = None) -> Hashable:
         """The elements of a small tensor of integers or truth values, if all of them are known, in a shape."""
-        if not isinstance(value, Tensor) or value.contents is None or value.dtype.is_float:
+        elements = elements_of(value) if isinstance(value, Tensor) and not value.dtype.is_float else None
+        if not isinstance(value, Tensor) or elements is None or len(elements) > noops.MOST_NUMBERS:
             return None
-        own = value.shape.concrete
-        block = value.contents.block(own) if own is not None else None
-        if block is None or len(block.elements) > MOST_NUMBERS:
-            return None
-        found = tuple(self._translate(e) if isinstance(e, Expr) else e for e in block.elements)
+        found = tuple(self._translate(e) if isinstance(e, Expr) else e for e in elements)
         is_known = all(isinstance(e, Expr) or e is TRUE or e is FALSE for e in found)
-        return ("elements", value.dtype, block.shape if shape is None else shape, found) if is_known else None
+        return ("elements", value.dtype, value.shape.concrete if shape is None else shape, found) if is_known else None
 
     def _source(self, node: NodeProto, output: Tensor) -> _Source:
         """The number of the value that a node gives back, or how it turns or reshapes one."""
         if not {"", _UNKNOWN}.isdisjoint(node.input[:1]):
             return None
-        at = passed_on(self._operands(node, output), self._quiet.__contains__)
+        at = noops.passed_on(self._operands(node, output), self._quiet.__contains__)
         if at is not None and node.input[at] not in ("", _UNKNOWN):
             return int(node.input[at])
-        base, dims = int(node.input[0]), dims_of(self.value(node.input[0]))
+        base, dims = int(node.input[0]), noops.dims_of(self.value(node.input[0]))
         if node.op_type in RESHAPING:
-            return self._reshaped(base, dims, dims_of(output))
+            return self._reshaped(base, dims, noops.dims_of(output))
         if node.op_type == "Transpose" and dims is not None:
-            return self._turned(base, permutation(node, len(dims)))
+            return self._turned(base, noops.permutation(node, len(dims)))
         if node.op_type in ("Expand", "Slice"):  # the shape of the output says what the sizes among the operands do
-            last = dims_of(output)
+            last = noops.dims_of(output)
             rest = (*node.input[1:2], *node.input[3:]) if node.op_type == "Slice" else ()
             return (node.op_type, base, (rest, last)) if last is not None and not node.attribute else None
         return None
@@ -291,7 +276,7 @@ class Numbered:
 
     def _key(self, node: NodeProto) -> Hashable:
         operator = domain_of(node.domain), node.op_type
-        version = since(*operator, self._versions.get(operator[0], 0)) or self._versions.get(operator[0], 0)
+        version = schemas.since(*operator, self._versions.get(operator[0], 0)) or self._versions.get(operator[0], 0)
         attributes = sorted((attribute.name, self._attribute(attribute)) for attribute in node.attribute)
         inputs = tuple(node.input)
         own = object() if _UNKNOWN in inputs or (self._of_values and self._may_vary(node)) else None
@@ -311,7 +296,7 @@ class Numbered:
     def _attribute(self, attribute: AttributeProto) -> Hashable:
         held = graphs_in(attribute)
         if held:
-            names = {name for body in held for name in _names(body)}
+            names = {name for body in held for name in folding.names_in(body)}
             mark = "#" * (1 + max((len(name) for name in names if name.startswith("#")), default=0))  # on none of them
             outer = {name: f"{mark}{self.values[name]}" for name in names if name in self.values}
             texts = tuple(_text(body, outer) for body in held)
@@ -325,27 +310,14 @@ class Numbered:
         if tensor.data_location == _EXTERNAL:
             entries = tuple(sorted((content_of(e.key), content_of(e.value)) for e in tensor.external_data))
             return tensor.data_type, tuple(tensor.dims), self._beside, entries
-        copy = type(tensor)()
-        copy.CopyFrom(tensor)
-        copy.ClearField("name")
-        copy.ClearField("doc_string")
-        return sha256(copy.SerializeToString(deterministic=True)).hexdigest()
+        return sha256(folding.unnamed(tensor)).hexdigest()
 
 
 def _text(body: GraphProto, outer: Mapping[str, str]) -> bytes:
     """A body without what means nothing to its runs, under these names for what it takes from outside."""
-    copy = type(body)()
-    copy.CopyFrom(body)
-    rename_captured(copy, outer)
+    copy = copied(body)
+    folding.rename_captured(copy, outer)
     for graph in graphs(copy):
         del graph.value_info[:]
     content: bytes = copy.SerializeToString(deterministic=True)
     return content
-
-
-def _names(body: GraphProto) -> Iterator[str]:
-    """All names that a body or its bodies define or read; those of its own are not told apart."""
-    for graph in graphs(body):
-        yield from defined(graph)
-        yield from (name for node in graph.node for name in node.input)
-        yield from (value.name for value in graph.output)

@@ -9,16 +9,15 @@ from collections.abc import Mapping, Sequence
 from typing import Final, Protocol
 
 import numpy as np
-from onnx import NodeProto
-from onnx.helper import make_attribute
+from onnx import NodeProto, helper
 
 from absint.jobs.rewriting.body import Body
-from absint.jobs.rewriting.folding import copied
 from absint.jobs.rewriting.noops import added_ones, dims_of, numbers_of, permutation, there_and_back
 from absint.lattices.logic.facts import NO_FACTS
 from absint.lattices.logic.relation import YES, eq, ge
 from absint.lattices.terms.expr import Dim, Expr, const, mul
 from absint.lattices.value import Tensor
+from absint.model.protos import copied, put
 from absint.model.weights import Array
 from absint.transfer.traits import RESHAPING
 
@@ -34,11 +33,15 @@ class Values(Protocol):
 
     def sure_producer(self, name: str) -> NodeProto | None: ...
 
-    def before(self, name: str) -> NodeProto | None: ...
-
     def value(self, name: str) -> Tensor | None: ...
 
     def constant(self, array: Array) -> str: ...
+
+
+def _before(body: Values, name: str) -> NodeProto | None:
+    """The node that computes a value and cannot fail, if it has inputs."""
+    found = body.sure_producer(name)
+    return None if found is None or not found.input else found
 
 
 def is_undone(body: Body, node: NodeProto, output: Tensor) -> bool:
@@ -51,7 +54,7 @@ def is_undone(body: Body, node: NodeProto, output: Tensor) -> bool:
 
 def given_back(body: Values, node: NodeProto, output: Tensor) -> Sequence[str]:
     """The values that the outputs of a node are, which undoes what the one before it does; none if it does not."""
-    before = body.before(node.input[0]) if node.input else None
+    before = _before(body, node.input[0]) if node.input else None
     if before is None or node.domain or before.domain:
         return ()
     both = before.op_type, node.op_type
@@ -140,15 +143,14 @@ def pair(body: Body, node: NodeProto, output: Tensor) -> None:
     """Let the node do the work of the one before it."""
     if node.domain or not node.input:
         return
-    before = body.before(node.input[0])
+    before = _before(body, node.input[0])
     is_single = before is not None and body.uses[node.input[0]] == 1 and not before.domain
     rank = output.shape.rank
     if before is not None and is_single and rank is not None and node.op_type == before.op_type == "Transpose":
         order = permutation(before, rank)
         turned = [order[axis] for axis in permutation(node, len(order))]
         node.input[0] = before.input[0]
-        del node.attribute[:]
-        node.attribute.append(make_attribute("perm", turned))
+        put(node.attribute, [helper.make_attribute("perm", turned)])
     elif does_both(body, node, output, is_single=is_single):
         pass
     elif node.op_type in RESHAPING:
@@ -161,14 +163,14 @@ def does_both(body: Values, node: NodeProto, output: Tensor, *, is_single: bool)
     """Let the node do the work of nodes before it, by another operator; `is_single` if nobody else reads the one."""
     if node.op_type in RESHAPING:
         return _is_turned(body, node, output) or (is_single and _keeps(body, node, output))
-    before = body.before(node.input[0])
+    before = _before(body, node.input[0])
     is_part = before is not None and (before.op_type, node.op_type) == ("SplitToSequence", "SequenceAt")
     return before is not None and is_part and _is_part(body, before, node, output)
 
 
 def _keeps(body: Values, node: NodeProto, output: Tensor) -> bool:
     """A reduction that drops its axes, which the node brings back: it keeps them as 1."""
-    before = body.before(node.input[0])
+    before = _before(body, node.input[0])
     if before is None or before.domain or not before.op_type.startswith("Reduce") or _integer(before, "keepdims", 1):
         return False
     given = next((list(attribute.ints) for attribute in before.attribute if attribute.name == "axes"), None)
@@ -188,7 +190,7 @@ def _keeps(body: Values, node: NodeProto, output: Tensor) -> bool:
 
 def _is_turned(body: Values, node: NodeProto, output: Tensor) -> bool:
     """A Transpose of axes that a node before it merged, parted again: it is the Transpose of all of them."""
-    turn = body.before(node.input[0])
+    turn = _before(body, node.input[0])
     merge = body.producers.get(turn.input[0]) if turn is not None and turn.op_type == "Transpose" else None
     if turn is None or turn.domain or merge is None or merge.domain or merge.op_type not in RESHAPING:
         return False
@@ -200,7 +202,7 @@ def _is_turned(body: Values, node: NodeProto, output: Tensor) -> bool:
     if tuple(whole[axis] for axis in order) != after:
         return False
     turned = NodeProto(op_type="Transpose", name=node.name, input=[merge.input[0]], output=node.output)
-    turned.attribute.append(make_attribute("perm", order))
+    turned.attribute.append(helper.make_attribute("perm", order))
     node.CopyFrom(turned)
     return True
 
@@ -226,7 +228,7 @@ def join(body: Values, node: NodeProto) -> None:
 
     And choose between two tensors without negating first.
     """
-    chosen = body.before(node.input[0]) if node.op_type == "Where" and not node.domain else None
+    chosen = _before(body, node.input[0]) if node.op_type == "Where" and not node.domain else None
     if chosen is not None and chosen.op_type == "Not" and not chosen.domain:
         node.input[:] = [chosen.input[0], node.input[2], node.input[1]]
     if node.op_type != "ConcatFromSequence" or node.domain or _integer(node, "new_axis", 0):
@@ -265,7 +267,7 @@ def _is_part(body: Values, split: NodeProto, node: NodeProto, output: Tensor) ->
     data = split.input[0]
     if is_dropped:
         found = NodeProto(op_type="Gather", input=[data, body.constant(np.array(at, np.int64))])
-        found.attribute.append(make_attribute("axis", axis))
+        found.attribute.append(helper.make_attribute("axis", axis))
     else:
         ends = [body.constant(np.array([number], np.int64)) for number in (start, end, axis)]
         found = NodeProto(op_type="Slice", input=[data, *ends])
@@ -316,5 +318,5 @@ def _become(body: Body, node: NodeProto, operator: str, source: str, numbers: Se
     given = [body.constant(np.array(numbers, np.int64))] if by_input else []
     copy = NodeProto(op_type=operator, name=node.name, input=[source, *given], output=node.output)
     if not by_input:
-        copy.attribute.append(make_attribute("axes", list(numbers)))
+        copy.attribute.append(helper.make_attribute("axes", list(numbers)))
     node.CopyFrom(copy)

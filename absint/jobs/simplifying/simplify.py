@@ -3,35 +3,33 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from time import monotonic
-from typing import Final
+from typing import Final, NamedTuple
 
+import numpy as np
 from onnx import ModelProto, NodeProto
 from onnx.inliner import inline_local_functions
 
+from absint.api import analyze
 from absint.errors import UsageError
-from absint.jobs.copies.annotate import ASSUMING_KEY
-from absint.jobs.copies.gate import Gate
-from absint.jobs.copies.idle import sized_by
-from absint.jobs.copies.saving import rewriting
+from absint.jobs.copies import annotate, gate, saving
 from absint.jobs.diffing.comparison import proof
-from absint.jobs.rewriting.exact import Exact
-from absint.jobs.rewriting.folding import copied, reads
-from absint.jobs.rewriting.knowledge import Known
-from absint.jobs.rewriting.noops import numbers_of
-from absint.jobs.rewriting.rounds import PASSES, Passed, Rounds, in_order
+from absint.jobs.rewriting import exact, folding, noops, rounds
 from absint.lattices.limits import LONG, DeadlineError
+from absint.lattices.text.escapes import format_sizes
 from absint.lattices.text.sheets import plural
 from absint.model.declared_types import write_entry
 from absint.model.load import outlined_copy, with_outline
-from absint.model.protos import bodies, domain_of, graphs
+from absint.model.protos import bodies, copied, domain_of, graphs
 from absint.program.graph import Scope
+from absint.questions.proofs.proof import drawn
 from absint.result import Result
+from absint.runs.run import RunError, feeds_for, run
 from absint.solution.analysed import Analysed
+from absint.solution.loader_view import sized_by
 from absint.transfer.traits import SHAPE_ALONE
 
 _OVER: Final = "the time is over: allow more seconds"
@@ -95,16 +93,16 @@ def simplify(
     seconds: float = LONG,
 ) -> Simplified:
     """See `Result.simplify`."""
-    chosen = tuple(PASSES) if passes is None else tuple(dict.fromkeys(passes))
+    chosen = tuple(rounds.PASSES) if passes is None else tuple(dict.fromkeys(passes))
     for name in chosen:
-        if name not in PASSES:
-            raise UsageError(f"unknown pass {name!r}: it is one of {', '.join(PASSES)}")
+        if name not in rounds.PASSES:
+            raise UsageError(f"unknown pass {name!r}: it is one of {', '.join(rounds.PASSES)}")
     analysed.require_sound("simplify")
     if analysed.limits_reached:
         raise UsageError("a limit cut the analysis short, so it is not known what is equal: allow more")
-    with rewriting(analysed, target) as source:
+    with saving.rewriting(analysed, target) as source:
         end = monotonic() + seconds
-        given, original = in_order(analysed, source.model)
+        given, original = rounds.in_order(analysed, source.outline.model)
         if inline:
             given, original = _inlined(given, original, end)
         found, undone = _Job(given, original, chosen, load=load, is_legal=assume_legal, end=end).proved()
@@ -138,8 +136,6 @@ def _inlined(analysed: Analysed, model: ModelProto, end: float) -> tuple[Analyse
         left = ", ".join(sorted(function.name for function in copy.functions))
         raise UsageError(f"onnx does not inline {left}: simplify without inlining")
     found = analysed.again(outlined_copy(copy, analysed.loaded), {})
-    assert isinstance(analysed, Result)
-    assert isinstance(found, Result)
     try:
         verdict = proof(analysed, found, end - monotonic()).verdict
     except DeadlineError:
@@ -154,7 +150,7 @@ class _Copy:
     """A copy that may be equal."""
 
     model: ModelProto
-    passed: Passed = field(default_factory=Passed)
+    passed: folding.Passed = field(default_factory=folding.Passed)
     unchecked: str = ""
     """Why it is not known whether it loads."""
 
@@ -168,11 +164,8 @@ class _Job:
         self._analysed, self._original, self._passes, self._end = copy(analysed), original, passes, end
         self._analysed.loaded = with_outline(analysed.loaded, original)
         self._is_legal = is_legal
-        self._gate = Gate(self._analysed, original, load=load)
-
-    @cached_property
-    def _known(self) -> Known:
-        return Known(self._analysed)
+        self._gate = gate.Gate(self._analysed, original, load=load)
+        self._known = exact.Known(self._analysed)
 
     def proved(self) -> tuple[_Copy, list[str]]:
         """The copy with as many changes as are proved, and the nodes whose change is not proved, with the open
@@ -208,17 +201,14 @@ class _Job:
 
     def _after(self, kept: Collection[str]) -> _Copy:
         """A copy of the model after the passes, repeated until nothing changes, but for nodes with these outputs."""
-        model = ModelProto()
-        model.CopyFrom(self._original)
+        model = copied(self._original)
         keeps_sizes = bool(sized_by(self._analysed)) and not self._gate.tells_shapes
         end = monotonic() + (self._end - monotonic()) * 2 / 3
-        rounds = Rounds(self._passes, self._again, Known, keeps_sizes, end, self._is_legal)
-        return _Copy(model, rounds.run(model, self._analysed, self._known, kept))
+        every = rounds.Rounds(self._passes, self._again, exact.Known, keeps_sizes, end, self._is_legal)
+        return _Copy(model, every.run(model, self._analysed, self._known, kept))
 
-    def _again(self, model: ModelProto) -> Result:
-        found = self._analysed.again(outlined_copy(model, self._analysed.loaded), {})
-        assert isinstance(found, Result)
-        return found
+    def _again(self, model: ModelProto) -> Analysed:
+        return self._analysed.again(outlined_copy(model, self._analysed.loaded), {})
 
     def _tried(self, made: _Copy) -> tuple[_Copy, str]:
         """The copy, and what keeps it from being proved equal; empty if it is."""
@@ -226,13 +216,12 @@ class _Job:
         if model == self._original:
             return made, ""
         if self._analysed.assumptions:
-            write_entry(model, ASSUMING_KEY, " and ".join(map(str, self._analysed.assumptions)))
+            write_entry(model, annotate.ASSUMING_KEY, " and ".join(map(str, self._analysed.assumptions)))
         checked = self._gate.rewritten(model, self._original, self._gate)
         made = replace(made, unchecked=checked.unchecked)
         if checked.complaint:
             return made, checked.complaint
-        assert isinstance(self._analysed, Result)
-        copy = made.passed.found if isinstance(made.passed.found, Result) else self._again(model)
+        copy = self._again(model) if made.passed.found is None else made.passed.found
         left = (self._end - monotonic()) / 2  # where that is too short, there is time for halves of the changes
         if left <= 0:
             return made, _OVER
@@ -284,7 +273,7 @@ _SMALL: Final = frozenset(_WORDS.split())
 """Operators that shapes are computed with. Those that make a tensor of a given shape (Expand, Range) use sizes."""
 
 
-def shape_nodes(model: ModelProto, known: Exact | None = None, scope: Scope | None = None) -> Sequence[str]:
+def shape_nodes(model: ModelProto, known: exact.Exact | None = None, scope: Scope | None = None) -> Sequence[str]:
     """The shape nodes of the main graph, each with what it is there for: the node that reads it and, if what is known
     of the model is given, the numbers that the node computes, or why it stays without them.
     """
@@ -300,13 +289,13 @@ def shape_nodes(model: ModelProto, known: Exact | None = None, scope: Scope | No
             computed = [name for name in node.input if name not in constants]
             if computed and all(name in sizes for name in computed):
                 sizes.update(dict.fromkeys(node.output, (place, node)))
-    readers = {name: node for node in graph.node for name in reads(node)}
+    readers = {name: node for node in graph.node for name in folding.reads(node)}
     found = {}
     for name, (place, node) in sizes.items():
         reader = readers.get(name)
         why = "an output" if reader is None else f"read by {named(reader)}"
         if known is not None and scope is not None:
-            numbers = numbers_of(known.tensor(scope.find(name)))
+            numbers = noops.numbers_of(known.tensor(scope.find(name)))
             given = "may fail" if not known.is_sure(node, place, scope, "") else "elements are not known"
             if numbers is not None and given != "may fail":
                 given = f"gives {', '.join(map(str, numbers))}"
@@ -318,3 +307,85 @@ def shape_nodes(model: ModelProto, known: Exact | None = None, scope: Scope | No
 def named(node: NodeProto) -> str:
     """The operator and the name of a node, or what it gives."""
     return f"{node.op_type} {node.name}" if node.name else f"{node.op_type} that gives {', '.join(node.output)}"
+
+
+# Runs of a model and of its copy on the same inputs, compared bit by bit.
+
+
+_SAMPLES: Final = 3
+
+
+class Runs(NamedTuple):
+    """The outcome of running a model and its copy."""
+
+    differences: Sequence[str]
+    both: int
+    """How many there were of both in which some output was compared."""
+    random: Sequence[str]
+    """The outputs that were not compared, since they are of random numbers."""
+
+
+def runs_of_both(result: Result, path: str) -> Runs:
+    """Run a model and the copy at this path at three legal sizes, without optimisations. Outputs that differ are
+    compared once more where no weights are packed.
+
+    Raises MissingRuntimeError without onnxruntime, UsageError for inputs that nobody can make up.
+    """
+    copy, random = analyze(path), drawn(result)
+    samples: Iterable[Mapping[str, int]] = result.samples(_SAMPLES).sizes if result.parameters else ({},)
+    tried = [(format_sizes(at, "the only sizes"), *compared(result, copy, at, random)) for at in samples]
+    both = sum(ran for *_, ran in tried) if random < set(result.outputs) else 0
+    return Runs([f"at {at} {text}" for at, text, _ in tried if text], both, sorted(random))
+
+
+def compared(
+    result: Result,
+    copy: Result,
+    sizes: Mapping[str, int],
+    random: Container[str] = (),
+    *,
+    isolated: bool = True,
+    seconds: float = LONG,
+) -> tuple[str, bool]:
+    """How a model and its copy differ at these sizes, random outputs apart, and whether both run.
+
+    Only an isolated run has a limit of time: a copy that is slower than that differs.
+    """
+    feeds = feeds_for(result, sizes, seed=1)
+    before, after = (_outputs(each, feeds, isolated, seconds) for each in (result, copy))
+    if isinstance(before, str) or isinstance(after, str):
+        if isinstance(before, str) and isinstance(after, str):
+            return "", False
+        fails = "the model" if isinstance(before, str) else "the copy"
+        return f"{fails} alone fails: {before if isinstance(before, str) else after}", False
+    differing = next(_differing(before, after, random), None)
+    if differing is not None:  # a weight may be a constant in the copy alone, which kernels pack, and round otherwise
+        before, after = (_outputs(each, feeds, isolated, seconds, packed=False) for each in (result, copy))
+        if not isinstance(before, str) and not isinstance(after, str):
+            differing = next(_differing(before, after, random), None)
+    return "" if differing is None else f"output {differing!r} differs", True
+
+
+def _outputs(
+    result: Result, feeds: Mapping[str, object], isolated: bool, seconds: float, *, packed: bool = True
+) -> Mapping[str, object] | str:
+    try:
+        return run(result, feeds, isolated=isolated, seconds=seconds, packed=packed)
+    except RunError as error:
+        return " ".join(str(error).split())[:200]
+
+
+def _differing(before: Mapping[str, object], after: Mapping[str, object], random: Container[str]) -> Iterator[str]:
+    for name, value in before.items():
+        if name not in after or not (name in random or _same(value, after[name])):
+            yield name
+
+
+def _same(a: object, b: object) -> bool:
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        if a.dtype != b.dtype or a.shape != b.shape:
+            return False
+        return bool(a.tolist() == b.tolist() if a.dtype == object else a.tobytes() == b.tobytes())
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(_same, a, b))
+    return repr(a) == repr(b)

@@ -20,7 +20,7 @@ from absint.lattices.terms.normal import sole_atom, substitute
 from absint.lattices.text.documents import Document
 from absint.lattices.text.escapes import excerpt, format_sizes
 from absint.lattices.text.forms import SIZES, Key, many
-from absint.lattices.value import Tensor
+from absint.lattices.value import AnyTensor
 from absint.program.limits import checked
 from absint.questions.sizes.boxes import stated_within
 from absint.questions.sizes.nearest import LegalSizes, SizeRange
@@ -341,13 +341,18 @@ def _widened(value: Dim, declared: Mapping[str, Expr]) -> Dim:
     return substitute(value, {s: declared[s.name] for s in value.symbols})
 
 
-def shared(analysed: Analysed) -> Mapping[str, tuple[str, ...]]:
-    """Symbols that stand for sizes of more than one input, with these places."""
+def places_of(analysed: Analysed) -> Mapping[str, Sequence[str]]:
+    """The sizes of inputs that symbols stand for or in: `input_ids[1]`."""
     places: dict[str, list[str]] = {}
     for name in analysed.inputs:
         value = analysed.base.states[analysed.input_nodes[name]][0]
-        if isinstance(value, Tensor) and value.shape.rank:
-            for axis, dim in enumerate(value.shape):
-                for symbol in sorted(dim.free_symbols if isinstance(dim, Expr) else ()):
+        if isinstance(value, AnyTensor) and value.shape.rank:
+            for axis, dim in enumerate(value.shape.dims):
+                for symbol in sorted(dim.free_symbols):
                     places.setdefault(symbol, []).append(f"{name}[{axis}]")
-    return {symbol: tuple(found) for symbol, found in places.items() if len(found) > 1}
+    return places
+
+
+def shared(analysed: Analysed) -> Mapping[str, tuple[str, ...]]:
+    """Symbols that stand for sizes of more than one input, with these places."""
+    return {symbol: tuple(found) for symbol, found in places_of(analysed).items() if len(found) > 1}

@@ -18,7 +18,7 @@ TWO: Final = "'(float[N] x, float[M] z) => (float[] y) { y = Relu(x) }'"
 
 
 def verdict(first: str, second: str, more: str = "verdict") -> str:
-    return f"module('absint.jobs.diffing').diff(graph({first}), graph({second}), evidence='none').{more}"
+    return f"module('absint.jobs.diffing.comparison').diff(graph({first}), graph({second}), evidence='none').{more}"
 
 
 MUTANTS: Final[tuple[Mutant, ...]] = (

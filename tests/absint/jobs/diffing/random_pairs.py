@@ -16,7 +16,7 @@ import onnxruntime as ort
 from onnx import ModelProto, TensorShapeProto
 
 import absint
-from absint.jobs.diffing import Diff
+from absint.jobs.diffing.comparison import Diff
 from tests.absint.jobs.diffing.models import model
 
 SIZES: Final = range(7)

@@ -62,7 +62,7 @@ def test_an_axis_of_the_output_decides(name: str, old: int, tmp_path: Path) -> N
 
 def test_without_a_runtime_proofs_decide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows of steps before the batch, 3 of each: shapes allow both orders."""
-    monkeypatch.setattr("absint.jobs.dynamizing.stacked.is_installed", lambda _: False)
+    monkeypatch.setattr("absint.jobs.dynamizing.judging.is_installed", lambda _: False)
     path = tmp_path / "dynamic.onnx"
     assert dynamized("time_first", 3, path).rows["batch"].reason == "onnxruntime is not installed"
     check(LAYOUTS["time_first"], path)

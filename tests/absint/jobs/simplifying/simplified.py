@@ -9,7 +9,7 @@ import onnx
 from onnx import numpy_helper, parser
 
 import absint
-from absint.jobs.simplifying.running import compared
+from absint.jobs.simplifying.simplify import compared
 
 HEAD = '<ir_version: 10, opset_import: ["": %d]> g '
 

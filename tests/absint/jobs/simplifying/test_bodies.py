@@ -9,7 +9,7 @@ import pytest
 from onnx import parser
 
 import absint
-from absint.jobs.simplifying.running import compared
+from absint.jobs.simplifying.simplify import compared
 from absint.model.protos import graphs
 from absint.runs.run import feeds_for, run
 from tests.absint.jobs.simplifying.simplified import HEAD, operators, simplified

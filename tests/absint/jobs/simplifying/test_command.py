@@ -14,7 +14,7 @@ from onnx import numpy_helper, parser
 import absint
 from absint.cli import run
 from absint.jobs.diffing.comparison import proof
-from absint.jobs.simplifying.running import Runs
+from absint.jobs.simplifying.simplify import Runs
 from absint.lattices.limits import DeadlineError
 from absint.model.opening import copy_span
 from absint.model.wire.splicing import Span

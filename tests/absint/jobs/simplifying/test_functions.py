@@ -13,7 +13,7 @@ from onnx import helper, numpy_helper, parser
 import absint
 from absint.cli import run
 from absint.errors import UsageError
-from absint.jobs.simplifying.running import compared
+from absint.jobs.simplifying.simplify import compared
 from tests.absint.jobs.simplifying.simplified import operators
 
 HEAD = '<ir_version: 10, opset_import: ["": 18, "my": 1]> g '

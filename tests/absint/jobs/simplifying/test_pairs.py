@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 
 import absint
-from absint.jobs.simplifying.running import compared
+from absint.jobs.simplifying.simplify import compared
 from tests.absint.jobs.simplifying.simplified import analyzed, constant, operators, simplified
 
 PARTS = """(float[N, 6] x) => (float[a, b] y) <int64[2] parts = {2, 4}> {

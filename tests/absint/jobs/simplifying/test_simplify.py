@@ -13,7 +13,7 @@ from onnx import numpy_helper, parser
 import absint
 from absint.errors import UsageError
 from absint.jobs.rewriting.rounds import PASSES
-from absint.jobs.simplifying.running import compared
+from absint.jobs.simplifying.simplify import compared
 from absint.model.protos import sort_graph
 from tests.absint.jobs.simplifying.simplified import HEAD, analyzed, constant, operators, simplified
 
@@ -169,7 +169,7 @@ def test_passes_are_chosen_by_name() -> None:
 
 def test_what_is_not_proved_is_undone(monkeypatch: pytest.MonkeyPatch) -> None:
     """What widens the legal sizes does not get through, and the rest does: here all nodes count as sure."""
-    from absint.jobs.rewriting.knowledge import Known
+    from absint.jobs.rewriting.exact import Known
 
     monkeypatch.setattr(Known, "is_sure", lambda *_: True)
     model = parser.parse_model(
