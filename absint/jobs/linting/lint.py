@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Final, cast
 from absint.errors import ModelError, UsageError
 from absint.jobs.linting.finding import FileReport, Finding, LintResult, fingerprints, in_order
 from absint.jobs.linting.settings import Patterns, Selection, Settings, read_prefixes
+from absint.lattices.limits import Limits
 from absint.lattices.text.documents import Document
 from absint.lattices.text.forms import Key, by_name
 from absint.model.opening import absent
 from absint.model.writing import write_file
-from absint.program.limits import LimitError
+from absint.program.limits import LimitError, checked
 from absint.program.rules.files import read_table
 from absint.runs.allowance import explained
 from absint.runs.distributed import finished
@@ -196,7 +197,7 @@ def lint(
         read_analyses(members)
     if isinstance(given, str | os.PathLike):
         given = [given]
-    seconds = own.seconds if seconds is None else seconds
+    seconds = checked(Limits(own.seconds if seconds is None else seconds)).seconds
     if not isinstance(given, Sequence) or isinstance(given, bytes):
         return LintResult((_in_memory(given, seconds, selection, operators, members, run=run),))
     patterns = Patterns((*own.exclude.texts, *exclude))

@@ -24,12 +24,13 @@ from absint.jobs.rewriting.folding import copied, reads
 from absint.jobs.rewriting.knowledge import Known
 from absint.jobs.rewriting.noops import numbers_of
 from absint.jobs.rewriting.rounds import PASSES, Passed, Rounds, in_order
-from absint.lattices.limits import LONG, DeadlineError
+from absint.lattices.limits import LONG, DeadlineError, Limits
 from absint.lattices.text.sheets import plural
 from absint.model.definitions import write_entry
 from absint.model.load import outlined_copy, with_outline
 from absint.model.protos import bodies, domain_of, graphs
 from absint.program.graph import Scope
+from absint.program.limits import checked
 from absint.result import Result
 from absint.solution.analysed import Analysed
 from absint.transfer.traits import SHAPE_ALONE
@@ -95,6 +96,7 @@ def simplify(
     seconds: float = LONG,
 ) -> Simplified:
     """See `Result.simplify`."""
+    checked(Limits(seconds))
     chosen = tuple(PASSES) if passes is None else tuple(dict.fromkeys(passes))
     for name in chosen:
         if name not in PASSES:
