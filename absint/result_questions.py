@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 from absint import homes
 from absint.lattices.limits import LONG, MEMORY, RLIMIT, SECONDS, Limits
 from absint.lattices.logic.relation import Relation
+from absint.program.limits import checked
 from absint.shapes.sizes import Assumption
 from absint.solution.analysed import Analysed
 from absint.transfer.semantics import EITHER
@@ -225,6 +226,7 @@ class Questions(Analysed):
         """
         sources = homes.sources
         sources.check_names(tools, policies)
+        checked(Limits(seconds, rlimit))
         self.require_sound("an audit")
         chosen = not (tools or policies) if author is None else author
         asked = sources.asked(self, tools, policies, author=chosen, seconds=seconds)

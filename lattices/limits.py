@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from math import inf
 from threading import Lock, local
 from time import monotonic
-from typing import Final
+from typing import Final, SupportsFloat, SupportsIndex, cast
 
 from absint.lattices.records import NamedTuple
 
@@ -98,11 +98,12 @@ class Limits(NamedTuple):
 
     def checked(self) -> Limits:
         """These limits. Raises ValueError for one that is out of range."""
-        if not 0 < self.seconds < inf:
-            raise ValueError(f"seconds={self.seconds:g}: expected a number above 0")
-        if not 0 <= self.rlimit < 1 << 32:
+        seconds, rlimit, memory = cast("tuple[object, ...]", self)
+        if not isinstance(seconds, SupportsFloat) or not 0 < self.seconds < inf:
+            raise ValueError(f"seconds={self.seconds}: expected a number above 0")
+        if not isinstance(rlimit, SupportsIndex) or not 0 <= self.rlimit < 1 << 32:
             raise ValueError(f"rlimit={self.rlimit}: expected a number from 0 (no limit) to {(1 << 32) - 1}")
-        if self.memory < LEAST_MEMORY:
+        if not isinstance(memory, SupportsIndex) or self.memory < LEAST_MEMORY:
             raise ValueError(f"memory={self.memory}: Z3 needs at least {LEAST_MEMORY} bytes")
         return self
 

@@ -11,6 +11,7 @@ import onnx.numpy_helper
 import pytest
 
 import absint
+from absint.model import load
 from tests.models import floats, model, node
 
 DECODER = Path(__file__).parents[1] / "examples" / "tiny_decoder.onnx"
@@ -107,12 +108,25 @@ def _drop(message: onnx.ModelProto) -> None:
     del message.graph.node[-1]
 
 
+@pytest.mark.parametrize("hashed", [load.MAX_HASHED, 0], ids=["whole", "parts"])
 @pytest.mark.parametrize("change", [_rename, _enlarge, _drop, lambda message: message.graph.initializer.pop()])
-def test_any_change_that_shapes_rest_on_is_seen(change: Callable[[onnx.ModelProto], object]) -> None:
+def test_any_change_that_shapes_rest_on_is_seen(
+    change: Callable[[onnx.ModelProto], object], hashed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(load, "MAX_HASHED", hashed)
     message = model([node("Reshape", ["x", "s"], ["y"])], [floats("x", 2, 3)], ["y"])
     message.graph.initializer.append(onnx.numpy_helper.from_array(np.array([3, 2]), "s"))
     result = absint.analyze(message)
     assert str(result.shapes["y"]) == "[3, 2]"
     change(message)
+    with pytest.raises(absint.ModelError, match=CHANGED):
+        result.annotated()
+
+
+def test_weights_of_a_small_model_are_part_of_it() -> None:
+    message = model([node("Add", ["x", "w"], ["y"])], [floats("x", 2)], ["y"])
+    message.graph.initializer.append(onnx.numpy_helper.from_array(np.zeros(1000, np.float32), "w"))
+    result = absint.analyze(message)
+    message.graph.initializer[0].CopyFrom(onnx.numpy_helper.from_array(np.ones(1000, np.float32), "w"))
     with pytest.raises(absint.ModelError, match=CHANGED):
         result.annotated()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias, TypeGuard, Union, cast
 
 from absint.errors import ModelError
 from absint.lattices.contents import MAX_ELEMENTS
+from absint.lattices.records import NamedTuple
 from absint.model import opening, schemas
 from absint.model.opening import ModelFile, Opened
 from absint.model.protos import DECLARING, ModelMessage, declared_types, domain_of, holders
@@ -30,13 +31,24 @@ MAX_IN_MEMORY: Final = 1 << 24
 """Bytes up to which a file is read as a whole; a larger one is mapped into memory, or read in
 slices, while its messages are read."""
 
+MAX_HASHED: Final = 1 << 20
+"""Bytes up to which a message in memory is hashed as a whole, which takes less than reading its nodes once."""
+
+
+class Digest(NamedTuple):
+    """What tells a message from others."""
+
+    hash: int
+    size: int
+    """Its bytes, if all of them are hashed; else 0."""
+
 
 class Loaded:
     """A model, and if it came from a file, this file and the folder of its external data."""
 
     __slots__ = (
-        *("_content", "_digest", "_given", "_proto", "_weights"),
-        *("file", "folder", "is_outlined", "model", "origin"),
+        *("_content", "_given", "_proto", "_weights"),
+        *("digest", "file", "folder", "is_outlined", "model", "origin"),
     )
 
     def __init__(
@@ -61,7 +73,7 @@ class Loaded:
         self._given = given
         self.is_outlined = is_outlined
         self._proto = given if _is_proto(given) else None
-        self._digest = None if self._proto is None else _digest(self._proto)
+        self.digest: Digest | None = None if self._proto is None else _digest(self._proto)
         self._weights: Weights | None = None
 
     def damaged(self) -> ModelError:
@@ -92,12 +104,12 @@ class Loaded:
             else:
                 with self.opened() as opened:
                     self._proto = _parsed(opened.data, self.origin)
-            self._digest = _digest(self._proto)
+            self.digest = _digest(self._proto)
         return self._proto
 
     def check_unchanged(self) -> None:
         """Raise ModelError if a caller has changed the message."""
-        if self._digest is not None and self._proto is not None and _digest(self._proto) != self._digest:
+        if self.digest is not None and self._proto is not None and _digest(self._proto) != self.digest:
             raise ModelError(f"{self.origin} has changed since it was read: analyse it again, or change a copy")
 
     @property
@@ -198,12 +210,18 @@ def _is_proto(model: object) -> TypeGuard[onnx.ModelProto]:
     return isinstance(model, getattr(sys.modules.get("onnx.onnx_pb"), "ModelProto", ()))
 
 
-def _digest(model: onnx.ModelProto) -> tuple[int, int]:
-    """It differs once the nodes, inputs, outputs, functions or small initialisers do; weights are not read for it."""
-    graph = model.graph
+def _digest(model: onnx.ModelProto) -> Digest:
+    """It differs once the model does; of a large one, once the nodes, inputs, outputs, functions or small initialisers
+    do: its weights are not read for it.
+    """
+    graph, size = model.graph, model.ByteSize()
+    if size <= MAX_HASHED:
+        return Digest(hash(model.SerializeToString()), size)
     small = [tensor for tensor in graph.initializer if prod(tensor.dims) <= MAX_ELEMENTS]
-    parts = [*model.opset_import, *model.functions, *graph.input, *graph.output, *graph.node, *small]
-    return len(graph.initializer), hash(tuple([part.SerializeToString() for part in parts]))
+    nodes = [node for node in graph.node if node.op_type != "Constant" or node.ByteSize() <= MAX_HASHED]
+    parts = [*model.opset_import, *model.functions, *graph.input, *graph.output, *nodes, *small]
+    counts = len(graph.initializer), len(graph.node)
+    return Digest(hash((*counts, *[part.SerializeToString() for part in parts])), 0)
 
 
 def _load_file(path: str) -> Loaded:

@@ -17,6 +17,7 @@ from typing import Final
 from absint.lattices.contents import MAX_ELEMENTS
 from absint.lattices.limits import takes_shortcuts
 from absint.lattices.records import NamedTuple
+from absint.model.load import Digest
 from absint.model.protos import HOLDING, AttributeMessage, NodeMessage, attribute_key, serialised
 from absint.model.wire.kinds import GRAPH, GRAPHS, TENSOR
 from absint.model.wire.read_graphs import Nodes as ReadNodes
@@ -46,9 +47,11 @@ class _Columns(NamedTuple):
     outputs: Sequence[tuple[str, ...]]
     defined: Sequence[Defined]
     """The names of their outputs."""
+    digest: Digest | None
+    """That of the model whose nodes these are, if it was a message that is hashed as a whole."""
 
 
-_NOTHING: Final = _Columns((), [], [], [], [], [])
+_NOTHING: Final = _Columns((), [], [], [], [], [], None)
 
 _Key = tuple[Versions, tuple[Defined, ...]]
 
@@ -71,12 +74,18 @@ class SharedPrefix:
         earlier = _seen.get(self._key) if takes_shortcuts() and len(nodes) <= MAX_NODES else None
         self._earlier = earlier
         self._texts = tuple(_texts(nodes)) if earlier is _NOTHING else ()
-        self.copied = 0 if earlier is None else _common(earlier.texts, nodes)
+        digest = None if program.loaded is None else program.loaded.digest
+        self._digest = digest if digest is not None and digest.size else None
+        self.copied = 0 if earlier is None else self._common(earlier, nodes)
         """The number of nodes that were copied."""
         if earlier is not None and self.copied:
             self._copy(earlier, self.copied)
             frame.nodes = nodes.since(self.copied) if isinstance(nodes, ReadNodes) else iter(nodes[self.copied :])
             frame.numbers = count(self.copied)
+
+    def _common(self, earlier: _Columns, nodes: Sequence[NodeMessage]) -> int:
+        same = self._digest is not None and self._digest == earlier.digest
+        return len(earlier.texts) if same else _common(earlier.texts, nodes)
 
     def _copy(self, earlier: _Columns, end: int) -> None:
         nodes = self._program.nodes
@@ -108,7 +117,7 @@ class SharedPrefix:
         end = start + length
         defined = _until(end, list(self._program.main.names.items())[self._before :])
         columns = nodes.operands[start:end], nodes.names[start:end], nodes.outputs[start:end]
-        return _Columns(self._texts[:length], operations, *columns, defined)
+        return _Columns(self._texts[:length], operations, *columns, defined, self._digest)
 
 
 def _remember(key: _Key, columns: _Columns) -> None:

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Final, cast
 from absint.errors import ModelError, UsageError
 from absint.jobs.linting.finding import FileReport, Finding, LintResult, fingerprints, in_order
 from absint.jobs.linting.settings import Patterns, Selection, Settings, read_prefixes
+from absint.lattices.limits import Limits
 from absint.lattices.text.documents import Document
 from absint.lattices.text.forms import Key, by_name
 from absint.model import opening, writing
-from absint.program.limits import LimitError
+from absint.program.limits import LimitError, checked
 from absint.program.rules.plugins import read_table
 from absint.runs.allowance import explained
 from absint.runs.pool import Done, Finished, Job, do, finished, kept
@@ -194,7 +195,7 @@ def lint(
         read_analyses(members)
     if isinstance(given, str | os.PathLike):
         given = [given]
-    seconds = own.seconds if seconds is None else seconds
+    seconds = checked(Limits(own.seconds if seconds is None else seconds)).seconds
     if not isinstance(given, Sequence) or isinstance(given, bytes):
         from absint.jobs.linting.model import findings
 

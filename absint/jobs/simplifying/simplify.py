@@ -18,13 +18,14 @@ from absint.errors import UsageError
 from absint.jobs.copies import annotate, gate, saving
 from absint.jobs.diffing.comparison import proof
 from absint.jobs.rewriting import exact, folding, noops, rounds
-from absint.lattices.limits import LONG, DeadlineError
+from absint.lattices.limits import LONG, DeadlineError, Limits
 from absint.lattices.text.escapes import format_sizes
 from absint.lattices.text.sheets import plural
 from absint.model.declared_types import write_entry
 from absint.model.load import outlined_copy, with_outline
 from absint.model.protos import bodies, copied, domain_of, graphs
 from absint.program.graph import Scope
+from absint.program.limits import checked
 from absint.questions.proofs.proof import drawn
 from absint.result import Result
 from absint.runs.run import RunError, feeds_for, run
@@ -93,6 +94,7 @@ def simplify(
     seconds: float = LONG,
 ) -> Simplified:
     """See `Result.simplify`."""
+    checked(Limits(seconds))
     chosen = tuple(rounds.PASSES) if passes is None else tuple(dict.fromkeys(passes))
     for name in chosen:
         if name not in rounds.PASSES:

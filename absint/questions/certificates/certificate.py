@@ -14,11 +14,13 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final, Literal, get_args
 
+from absint.lattices.limits import Limits
 from absint.lattices.terms.expr import Dim, Symbol, expr_of
 from absint.lattices.text import forms
 from absint.lattices.text.documents import Document
 from absint.lattices.text.forms import COUNT, SEMANTICS, Filled, Key, Kind, Object, by_name, many, maybe, one_of
 from absint.model import writing
+from absint.program.limits import checked
 from absint.questions.certificates.chain import Chain
 from absint.questions.certificates.check import Asked, OpenError, Tree, parsed, printed
 from absint.questions.certificates.lemma import Lemma, Proving, about, entailment
@@ -358,7 +360,7 @@ def certify(
     """See `absint.Result.certify`. `progress` gets the nodes that are done, and all."""
     analysed.require_sound("a certificate")
     with Backend() as backend:
-        chain = Chain(analysed, Proving(backend, seconds), progress)
+        chain = Chain(analysed, Proving(backend, checked(Limits(seconds)).seconds), progress)
         for text in prove:
             read_relation(analysed, text)  # report a mistake in the last one before the work begins
         chain.run()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from itertools import combinations
 from pathlib import Path
 from time import monotonic, process_time
@@ -135,7 +136,9 @@ def test_the_budget_of_z3_is_the_caller_s() -> None:
         ({"seconds": 0}, "seconds=0: expected a number above 0"),
         ({"seconds": float("nan")}, "seconds=nan: expected a number above 0"),
         ({"rlimit": -1}, "rlimit=-1: expected a number from 0 (no limit) to 4294967295"),
+        ({"rlimit": 1.5}, "rlimit=1.5: expected a number from 0 (no limit) to 4294967295"),
         ({"memory": 5}, "memory=5: Z3 needs at least 268435456 bytes"),
+        ({"memory": float("nan")}, "memory=nan: Z3 needs at least 268435456 bytes"),
     ],
 )
 def test_limits_that_make_no_sense(limits: dict[str, float], complaint: str) -> None:
@@ -150,6 +153,16 @@ def test_limits_that_make_no_sense(limits: dict[str, float], complaint: str) -> 
         with pytest.raises(absint.UsageError) as raised:
             ask()  # type: ignore[no-untyped-call]
         assert str(raised.value) == complaint
+
+
+@pytest.mark.parametrize("seconds", [0, -1, float("nan"), float("inf"), "ten", [5]], ids=str)
+def test_each_answer_that_takes_time_refuses_a_limit_that_is_none(seconds: Any) -> None:
+    result = absint.analyze(free())
+    for ask in (result.prove, result.simplify, result.certify, result.audit, result.contract):
+        with pytest.raises(absint.UsageError, match=f"^seconds={re.escape(str(seconds))}: expected a number above 0$"):
+            ask(*(["N == 1"] if ask == result.prove else []), seconds=seconds)
+    with pytest.raises(absint.UsageError, match=r"expected a number above 0$"):
+        absint.lint([], seconds=seconds)
 
 
 @pytest.mark.parametrize(
