@@ -25,7 +25,7 @@ from tests.test_architecture import MODULES, imports
 
 LIMITS: Final[Mapping[str, float]] = {
     "folders at the top of absint/": 13,
-    "lines of the product": 113_880,
+    "lines of the product": 113_940,
     "longest file, check.py apart": 400,
     "imports inside functions": 142,
     "blocks of imports for types": 63,

@@ -46,6 +46,7 @@ EDGES: Final[Mapping[str, Sequence[Instance]]] = {
         *[at("B 2 S", "C 2 L 3", "D 2 M 4"), at("B 2 S 3", "C 2 L 3", "D 2 M")],
         at("B S 6", "B L 4", "B L 8", q_num_heads=3, kv_num_heads=2),
         at("B H S 3", "B K L 3", "B K L 3", q_num_heads=4, kv_num_heads=2, last=24),
+        at("B 2 S 3", "B 2 L 3", "B 2 L 4", scale=0.0),
     ],
     "BatchNormalization": [at("N C H", "A", "B", "D", "E 1")],
     "BitwiseNot": [at("uint8: = 1 2")],
@@ -125,6 +126,15 @@ EDGES: Final[Mapping[str, Sequence[Instance]]] = {
     "Resize": [
         *[at("N C", "float: =", "float: = 1 2", "= n c", first=11), at("N C", "float: =", "float: = 2", first=11)],
         at("1 1 H W", None, None, "= h w", axes=[2, 3], mode="linear", antialias=1, exclude_outside=1, first=18),
+        *[
+            at("1 1 4 4", None, None, "= 1 1 3 3", mode="linear", keep_aspect_ratio_policy=policy, first=18)
+            for policy in ("not_larger", "not_smaller")
+        ],
+        *[
+            at(dims, None, None, f"= {dims.lower()}", mode=mode, first=18)
+            for mode in ("linear", "cubic")
+            for dims in ("N C H", "N C H W", "N C D H W")
+        ],
     ],
     "RoiAlign": [
         *[at("N C H W", "R 4 1", "int64=0: R", last=21), at("N C H W", "R 4", "int64=0: R 1", last=21)],
@@ -140,7 +150,7 @@ EDGES: Final[Mapping[str, Sequence[Instance]]] = {
         at("B H S 4", "P 2", "P 2", "int64=0: B S", num_heads=-1),
     ],
     "Round": [at("float: = 7/4 3/8 5/2 3/2 7/2 -5/2 -7/4 1/2")],
-    "STFT": [at("B N", ". 1", None, ". 2"), at("B N 1 1", ". 1", None, ". 2")],
+    "STFT": [at("B N", ". 1", None, ". 2"), at("B N 1 1", ". 1", None, ". 2"), at("B N 1", ". 2", None, ". n")],
     "ScatterElements": [at("N C", "int64=0: I", "I")],
     "ScatterND": [at("N C", "int64=0: I 3", "I"), at("N C", "int64=0: I 1", "I")],
     "Shape": [at("N C H", start=-9, first=15), at("N C H", start=-1, first=15)],

@@ -1,4 +1,4 @@
-"""Images and grids: transposed convolutions, columns, regions, crops, samples."""
+"""Images and grids: transposed convolutions, columns, regions, samples, sizes scaled."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from absint.research.specification.formulas import (
     FALSE,
     TRUE,
     Defined,
+    Formula,
     Int,
     Term,
     both,
     either,
     equal,
     greatest,
-    largest,
     product,
     smallest,
     term,
@@ -193,32 +193,6 @@ def align_regions(node: Node) -> Output:
 
 
 @specifies(
-    "CenterCropPad",
-    grid=[
-        at("N C", "= n c"),
-        at("N C", "= 3 4"),
-        at("N C H", "= c h", axes=[1, 2]),
-        *[at("N C H", "= n", axes=[-1]), at("N C", "1x2= 3 4")],
-    ],
-)
-def crop_or_pad(node: Node) -> Output:
-    """The given axes, or all, at the sizes of the target."""
-    dims, target, axes = list(node.input(0).dims), node.elements(1) or (), node.integers("axes")
-    chosen = [node.axis(axis, len(dims)) for axis in (range(len(dims)) if axes is None else axes)]
-    if len(set(chosen)) < len(chosen):
-        raise LookupError("the documents leave open what an axis that is repeated means")
-    if len(target) != len(chosen):
-        raise LookupError("runtimes differ where there is not a size for each axis")
-    node.elements(1, 1)
-    if not dims:
-        node.limits(FALSE, "onnxruntime does not pad scalars")
-    for axis, size in zip(chosen, target, strict=True):
-        node.requires(size >= 0, "a size must not be negative", unless=TRUE)
-        dims[axis] = largest(size, 0)
-    return tensor(dims)
-
-
-@specifies(
     "GridSample",
     grid=[
         *[at("N C H W", "M I J 2", mode="other"), at("N C H W", "M I J 2", padding_mode="other")],
@@ -324,7 +298,20 @@ def upsample(node: Node) -> Output:
     node.demand(len(scales) == x.rank, "there must be a scale for each axis")
     node.demand(all(scale >= 1 for scale in scales), "a scale must be at least 1")
     _is_exact(scales)
+    _interpolates(node, [equal(scale.numerator, scale.denominator) for scale in scales])
     return tensor([scaled(size, scale) for size, scale in zip(x.dims, scales, strict=True)])
+
+
+def _interpolates(node: Node, unchanged: Sequence[Formula]) -> None:
+    """onnxruntime has linear and cubic modes of few ranks, and the first axis stays, with the second or the last."""
+    mode, rank = node.text("mode", "nearest"), len(unchanged)
+    if mode == "nearest":
+        return
+    is_known = mode == "linear" or bool(node.integer("antialias"))  # else it must not shrink between first and last
+    some = rank in ((2, 3, 4, 5) if mode == "linear" else (2, 4))
+    last = both(unchanged[0], unchanged[3]) if rank == 4 and is_known else FALSE
+    runs = either(both(*unchanged[:2]), last) if rank > 3 else TRUE
+    node.limits(runs if some else FALSE, "onnxruntime interpolates inner axes of few ranks", is_certain=is_known)
 
 
 @specifies(
@@ -379,6 +366,7 @@ def resize(node: Node) -> Output:
     if node.integer("exclude_outside") and mode != "cubic" and not (antialias and mode == "linear"):
         node.limits(FALSE, "onnxruntime leaves out what is outside in cubic mode, or where it antialiases")
     found: list[Int | Defined] = list(x.dims)
+    unchanged, common = [TRUE] * x.rank, Fraction(0)
     policy = node.text("keep_aspect_ratio_policy", "stretch")
     if sizes and policy != "stretch":
         old, new = numbers(tuple(x.dims[axis] for axis in axes)), numbers(tuple(sizes))
@@ -388,8 +376,11 @@ def resize(node: Node) -> Output:
             raise LookupError("runtimes differ where an axis is rounded to nothing")
     for axis, scale in zip(axes, scales, strict=False):
         found[axis] = scaled(x.dims[axis], scale)
+        unchanged[axis] = equal(scale.numerator, scale.denominator)
     for axis, size in zip(axes, sizes, strict=False):
         some = both(x.dims[axis] >= 1, size >= 1)
         node.requires(either(some, equal(x.dims[axis], size)), "an axis must not become empty, or be filled")
         found[axis] = size
+        unchanged[axis] = equal(common.numerator, common.denominator) if common else equal(x.dims[axis], size)
+    _interpolates(node, unchanged)
     return tensor(found)

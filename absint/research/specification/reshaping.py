@@ -1,4 +1,4 @@
-"""Reshape and Slice.
+"""Reshape, Slice and CenterCropPad.
 
 A size that Reshape copies is a factor of both numbers of elements, so the two are compared without it.
 """
@@ -277,3 +277,29 @@ def _sliced(size: Term, start: Term, end: Term, step: int) -> Defined:
         return either(equal(q, 0), both(inside, size >= 1))
 
     return greatest(lies)
+
+
+@specifies(
+    "CenterCropPad",
+    grid=[
+        at("N C", "= n c"),
+        at("N C", "= 3 4"),
+        at("N C H", "= c h", axes=[1, 2]),
+        *[at("N C H", "= n", axes=[-1]), at("N C", "1x2= 3 4")],
+    ],
+)
+def crop_or_pad(node: Node) -> Output:
+    """The given axes, or all, at the sizes of the target."""
+    dims, target, axes = list(node.input(0).dims), node.elements(1) or (), node.integers("axes")
+    chosen = [node.axis(axis, len(dims)) for axis in (range(len(dims)) if axes is None else axes)]
+    if len(set(chosen)) < len(chosen):
+        raise LookupError("the documents leave open what an axis that is repeated means")
+    if len(target) != len(chosen):
+        raise LookupError("runtimes differ where there is not a size for each axis")
+    node.elements(1, 1)
+    if not dims:
+        node.limits(FALSE, "onnxruntime does not pad scalars")
+    for axis, size in zip(chosen, target, strict=True):
+        node.requires(size >= 0, "a size must not be negative", unless=TRUE)
+        dims[axis] = largest(size, 0)
+    return tensor(dims)
