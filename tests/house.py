@@ -25,18 +25,18 @@ from tests.test_architecture import MODULES, imports
 
 LIMITS: Final[Mapping[str, float]] = {
     "folders at the top of absint/": 13,
-    "lines of the product": 113_880,
+    "lines of the product": 110_860,
     "longest file, check.py apart": 400,
-    "imports inside functions": 142,
-    "blocks of imports for types": 63,
-    "imports, % of lines": 6.61,
+    "imports inside functions": 140,
+    "blocks of imports for types": 62,
+    "imports, % of lines": 5.99,
     "files that write documents by hand": 0,
     "files that catch what is undefined": 6,
     "files that start processes": 2,
     "files that replace files": 1,
     "files that list primes": 1,
     "folders without a map": 0,
-    "lines of the longest map": 42,
+    "lines of the longest map": 38,
 }
 """The most that each count may be."""
 

@@ -219,6 +219,7 @@ def _sized(op: Op, x: Tensor) -> Tensor:
         return _kept(op, x)
     axes = _axes(op, len(dims), len(sizes), "sizes")
     old = [dims[axis] for axis in axes]
+    ones = [TRUE] * len(old) if stretches else _scales_of_one(op, old, sizes)
     if stretches:
         for size in sizes:
             op.require(ge(size, 0), "sizes must not be negative")
@@ -227,9 +228,9 @@ def _sized(op: Op, x: Tensor) -> Tensor:
             _check_size(op, before, size, axis)
         sizes = _keeping_ratio_where_meant(op, old, sizes)
     unchanged: list[Relation] = [TRUE] * len(dims)
-    for axis, before, size in zip(axes, old, sizes, strict=True):
+    for axis, before, size, one in zip(axes, old, sizes, ones, strict=True):
         _check_size(op, before, size, axis)
-        unchanged[axis] = eq(before, size)
+        unchanged[axis] = eq(before, size) & one
         dims[axis] = as_size(size)
     supported(op, dims, unchanged)
     return Tensor(x.dtype, shape_of(tuple(dims)))
@@ -252,12 +253,26 @@ def _stretches(op: Op) -> bool:
 
 
 def _keeping_ratio_where_meant(op: Op, old: Sequence[Dim], sizes: Sequence[Dim]) -> list[Dim]:
-    """The sizes at one scale. onnxruntime ignores the size of an axis that `axes` counts from the end, and keeps it."""
-    meant = [axis >= 0 or op.semantics == "onnx" for axis in _listed_axes(op) or [0] * len(old)]
+    meant = _meant(op, len(old))
     if not any(meant):
         return list(old)
     chosen = iter(_keeping_ratio(op, [*compress(old, meant)], [*compress(sizes, meant)]))
     return [next(chosen) if one else before for one, before in zip(meant, old, strict=True)]
+
+
+def _meant(op: Op, count: int) -> list[bool]:
+    """Whether each size counts: onnxruntime ignores that of an axis that `axes` counts from the end, and keeps it."""
+    return [axis >= 0 or op.semantics == "onnx" for axis in _listed_axes(op) or [0] * count]
+
+
+def _scales_of_one(op: Op, old: Sequence[Dim], sizes: Sequence[Dim]) -> list[Relation]:
+    """Where the scale of each axis is 1: that of all that are meant is the least or the greatest of those asked for."""
+    meant = _meant(op, len(old))
+    bound = ge if op.string("keep_aspect_ratio_policy") == "not_larger" else le
+    pairs = list(compress(zip(old, sizes, strict=True), meant))
+    reached = disjunction(*(eq(size, before) for before, size in pairs))
+    one = conjunction(reached, *(bound(size, before) for before, size in pairs))
+    return [one if each else TRUE for each in meant]
 
 
 def _keeping_ratio(op: Op, old: Sequence[Dim], sizes: Sequence[Dim]) -> list[Dim]:

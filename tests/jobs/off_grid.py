@@ -89,7 +89,7 @@ def disagreements(found: NodeDraft, tally: Counter[str]) -> Iterator[str]:
         tally["containers and loops"] += 1
         return
     operation = _operation(found)
-    if operation is not None and not operation.fits(found.inputs):
+    if operation is not None and not _is_well_formed(operation, found):
         tally["not of the form of its schema"] += 1
         return
     version = since(found.domain, found.operator, found.version) or found.version
@@ -136,6 +136,15 @@ def disagreements(found: NodeDraft, tally: Counter[str]) -> Iterator[str]:
 def _operation(found: NodeDraft) -> Operation | None:
     nodes = absint.analyze(found.model()).nodes
     return next((n.operation for n in nodes if n.operation is not None and n.name == "node"), None)
+
+
+def _is_well_formed(operation: Operation, found: NodeDraft) -> bool:
+    """Its schema finds no fault in the node, whose inputs may be left out where the schema lets them."""
+    form = operation.form
+    if form is None:
+        return True
+    refused = form.refused_arity(found.inputs, operation.outputs) or form.excess(found.inputs)
+    return not operation.malformed and refused is None
 
 
 def _input(array: np.ndarray) -> Input:

@@ -89,6 +89,17 @@ SIZES = [
         for policy in ("stretch", "not_larger", "not_smaller")
         for wanted in ([2, 3, 10, 10], [1, 1, 3, 3], [2, 3, 11, 4], [4, 3, 1, 9])
     ),
+    *(  # a scale other than 1 leaves a size of 1 as it is, and is refused all the same
+        Case(
+            "Resize",
+            [Arg([1, 1, 4, 4]), None, None, Arg(elements=[1, 1, wanted, wanted], dtype=I64)],
+            {"mode": "linear", "axes": axes, "keep_aspect_ratio_policy": policy},
+            opset=19,
+        )
+        for policy in ("not_larger", "not_smaller")
+        for axes in ([0, 1, 2, 3], [-4, 1, 2, 3], [-4, -3, 2, 3])
+        for wanted in (3, 5)
+    ),
 ]
 
 # floor(290 * 0.7) is 202, float32 gives 203: products with constants are computed as onnxruntime does.

@@ -47,6 +47,8 @@ def attention(node: Node) -> list[Output]:
         (q.batch, q.steps, k.steps, term(q.size), term(v.size), term(q.heads), term(k.heads)),
         "onnxruntime needs axes that are not empty",
     )
+    if node.ratio("scale") <= 0:
+        node.limits(FALSE, "onnxruntime needs a positive scale")
     steps = k.steps
     past = [given for given in (node.optional(4), node.optional(5)) if given is not None]
     node.demand(len(past) != 1, "past keys and values must be given together")

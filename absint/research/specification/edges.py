@@ -153,7 +153,8 @@ EDGES: Final[Mapping[str, Grid]] = {
     "ArgMin": "int32: = 7 1 1; first=11",
     "Attention": (
         "B 2 S, C 2 L 3, D 2 M 4 | B 2 S 3, C 2 L 3, D 2 M | B S 6, B L 4, B L 8; q_num_heads=3 kv_num_heads=2 | "
-        "B H S 3, B K L 3, B K L 3; q_num_heads=4 kv_num_heads=2 last=24"
+        "B H S 3, B K L 3, B K L 3; q_num_heads=4 kv_num_heads=2 last=24 | "
+        "B 2 S 3, B 2 L 3, B 2 L 4; scale=0.0"
     ),
     "BatchNormalization": "N C H, A, B, D, E 1",
     "BitwiseNot": "uint8: = 1 2",
@@ -217,7 +218,12 @@ EDGES: Final[Mapping[str, Grid]] = {
     "ReduceSum": "= a b, =; noop_with_empty_axes=1 first=13 | = a b, = 0; noop_with_empty_axes=1 first=13",
     "Resize": (
         "N C, float: =, float: = 1 2, = n c; first=11 | N C, float: =, float: = 2; first=11 | "
-        "1 1 H W, -, -, = h w; axes=[2, 3] mode=linear antialias=1 exclude_outside=1 first=18"
+        "1 1 H W, -, -, = h w; axes=[2, 3] mode=linear antialias=1 exclude_outside=1 first=18 | "
+        "1 1 4 4, -, -, = 1 1 3 3; mode=linear keep_aspect_ratio_policy=not_larger first=18 | "
+        "1 1 4 4, -, -, = 1 1 3 3; mode=linear keep_aspect_ratio_policy=not_smaller first=18 | "
+        "N C H, -, -, = n c h; mode=linear first=18 | N C H W, -, -, = n c h w; mode=linear first=18 | "
+        "N C D H W, -, -, = n c d h w; mode=linear first=18 | N C H, -, -, = n c h; mode=cubic first=18 | "
+        "N C H W, -, -, = n c h w; mode=cubic first=18 | N C D H W, -, -, = n c d h w; mode=cubic first=18"
     ),
     "RoiAlign": (
         "N C H W, R 4 1, int64=0: R; last=21 | N C H W, R 4, int64=0: R 1; last=21 | "
@@ -229,7 +235,7 @@ EDGES: Final[Mapping[str, Grid]] = {
         "B S 8, P 4, P 4, int64=0: B S; num_heads=1 | B 4, C T 2, C T 2 | B H S 4, P 2, P 2, int64=0: B S; num_heads=-1"
     ),
     "Round": "float: = 7/4 3/8 5/2 3/2 7/2 -5/2 -7/4 1/2",
-    "STFT": "B N, . 1, -, . 2 | B N 1 1, . 1, -, . 2",
+    "STFT": "B N, . 1, -, . 2 | B N 1 1, . 1, -, . 2 | B N 1, . 2, -, . n",
     "ScatterElements": "N C, int64=0: I, I",
     "ScatterND": "N C, int64=0: I 3, I | N C, int64=0: I 1, I",
     "Shape": "N C H; start=-9 first=15 | N C H; start=-1 first=15",

@@ -1,4 +1,4 @@
-"""Images and grids: transposed convolutions, columns, regions, crops, samples."""
+"""Images and grids: transposed convolutions, columns, regions, crops, samples, sizes scaled."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -8,7 +8,7 @@ from absint.research.specification.formulas import FALSE, TRUE, both, either, eq
 from absint.research.specification.layout import numbers
 from absint.research.specification.node import Defined, Node, Output, greatest, tensor
 from absint.research.specification.specs import contributed, specifies
-from absint.research.specification.terms import Int, Term, largest, product, smallest, term
+from absint.research.specification.terms import Formula, Int, Term, largest, product, smallest, term
 from absint.research.specification.windows import require_kernel, windows_of
 
 
@@ -256,7 +256,20 @@ def upsample(node: Node) -> Output:
     node.demand(len(scales) == x.rank, "there must be a scale for each axis")
     node.demand(all(scale >= 1 for scale in scales), "a scale must be at least 1")
     _is_exact(scales)
+    _interpolates(node, [equal(scale.numerator, scale.denominator) for scale in scales])
     return tensor([scaled(size, scale) for size, scale in zip(x.dims, scales, strict=True)])
+
+
+def _interpolates(node: Node, unchanged: Sequence[Formula]) -> None:
+    """onnxruntime has linear and cubic modes of few ranks, and the first axis stays, with the second or the last."""
+    mode, rank = node.text("mode", "nearest"), len(unchanged)
+    if mode == "nearest":
+        return
+    is_known = mode == "linear" or bool(node.integer("antialias"))  # else it must not shrink between first and last
+    some = rank in ((2, 3, 4, 5) if mode == "linear" else (2, 4))
+    last = both(unchanged[0], unchanged[3]) if rank == 4 and is_known else FALSE
+    runs = either(both(*unchanged[:2]), last) if rank > 3 else TRUE
+    node.limits(runs if some else FALSE, "onnxruntime interpolates inner axes of few ranks", is_certain=is_known)
 
 
 @specifies(
@@ -297,6 +310,7 @@ def resize(node: Node) -> Output:
     if node.integer("exclude_outside") and mode != "cubic" and not (antialias and mode == "linear"):
         node.limits(FALSE, "onnxruntime leaves out what is outside in cubic mode, or where it antialiases")
     found: list[Int | Defined] = list(x.dims)
+    unchanged, common = [TRUE] * x.rank, Fraction(0)
     policy = node.text("keep_aspect_ratio_policy", "stretch")
     if sizes and policy != "stretch":
         old, new = numbers(tuple(x.dims[axis] for axis in axes)), numbers(tuple(sizes))
@@ -306,8 +320,11 @@ def resize(node: Node) -> Output:
             raise LookupError("runtimes differ where an axis is rounded to nothing")
     for axis, scale in zip(axes, scales, strict=False):
         found[axis] = scaled(x.dims[axis], scale)
+        unchanged[axis] = equal(scale.numerator, scale.denominator)
     for axis, size in zip(axes, sizes, strict=False):
         some = both(x.dims[axis] >= 1, size >= 1)
         node.requires(either(some, equal(x.dims[axis], size)), "an axis must not become empty, or be filled")
         found[axis] = size
+        unchanged[axis] = equal(common.numerator, common.denominator) if common else equal(x.dims[axis], size)
+    _interpolates(node, unchanged)
     return tensor(found)

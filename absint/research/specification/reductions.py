@@ -291,6 +291,8 @@ def short_time_fourier(node: Node) -> Output:
         node.requires(either(equal(signal.dims[2], 1), equal(signal.dims[2], 2)), "numbers must be real or complex")
     node.requires(step >= 1, "the step must be positive")
     node.requires(length <= signal.dims[1], "a frame must fit the signal")
+    node.requires(length >= 1, "a frame must have an element", unless=equal(signal.dims[0], 0))
+    node.limits(length >= 1, "onnxruntime ends the process on a frame without elements")
     node.limits(signal.dims[0] >= 1, "onnxruntime may fail without a signal")
     frames = greatest(lambda q: (q - 1) * step + length <= signal.dims[1])
     bins = greatest(lambda q: (q - 1) * 2 <= length) if node.integer("onesided", 1) else length
