@@ -25,7 +25,7 @@ from tests.test_architecture import MODULES, imports
 
 LIMITS: Final[Mapping[str, float]] = {
     "folders at the top of absint/": 13,
-    "lines of the product": 110_860,
+    "lines of the product": 110_880,
     "longest file, check.py apart": 400,
     "imports inside functions": 140,
     "blocks of imports for types": 62,

@@ -53,14 +53,18 @@ KNOWN: Final = (
         ".*",
         "index is out of range|Invalid sequence length|divide by zero|Out of range value in index|out of data bounds"
         "|must be in the range|exceeds max_sequence_length|size input must be greater|invalid index found"
-        r"|Unknown Category and zeros = 0|is out of range \[",
+        r"|Unknown Category and zeros = 0|is out of range \[|Index value out of bounds",
         "values of the inputs",
     ),
     Known("RoiAlign", "Integer overflow", "regions that are too large"),
-    Known("Reshape", "Product cannot be 0 in combination with -1", "a constant target; it runs one that is fed"),
+    Known(
+        "Dropout|Reshape",
+        "Ratio of Dropout must be a scalar|Product cannot be 0 in combination with -1",
+        "a constant ratio or target; it runs one that is fed",
+    ),
     Known(
         "TreeEnsemble.*|SVM.*|Linear.*|TfIdfVectorizer|LabelEncoder|Scaler",
-        "Exception during initialization",
+        "Exception during initialization|Only one of the attributes|must have type",
         "tables in attributes that do not fit together",
     ),
     Known("LSTM|GRU|RNN", r"clip_ > 0\.f", "a clip that is not positive"),

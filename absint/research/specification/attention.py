@@ -62,6 +62,8 @@ def attention(node: Node) -> list[Output]:
     if mask is not None:
         _mask(node, mask, q, steps)
     if node.version >= 25:
+        if node.outputs == 2:
+            node.limits(FALSE, "onnxruntime needs present keys and values to be asked for together")
         for clause in list(node.legal):
             node.limits(clause.formula, "onnxruntime runs the function body, which may regroup what does not agree")
     packed = node.input(0).rank == 3
@@ -76,6 +78,8 @@ def _mask(node: Node, mask: Input, q: Heads, steps: Term) -> None:
         node.requires(either(equal(size, 1), equal(size, wanted)), "a mask must broadcast to the scores")
     node.requires(either(equal(length, 1), length <= steps), "a mask must not be longer than the keys")
     if node.version < 25:
+        if not rows:
+            node.limits(FALSE, "onnxruntime needs a mask of rank 2 or more")
         for size, wanted in zip(reversed(mask.dims), (steps, q.steps), strict=False):
             node.limits(equal(size, wanted), "onnxruntime broadcasts a mask along batches and heads alone")
 

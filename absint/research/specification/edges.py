@@ -154,18 +154,19 @@ EDGES: Final[Mapping[str, Grid]] = {
     "Attention": (
         "B 2 S, C 2 L 3, D 2 M 4 | B 2 S 3, C 2 L 3, D 2 M | B S 6, B L 4, B L 8; q_num_heads=3 kv_num_heads=2 | "
         "B H S 3, B K L 3, B K L 3; q_num_heads=4 kv_num_heads=2 last=24 | "
-        "B 2 S 3, B 2 L 3, B 2 L 4; scale=0.0"
+        "B 2 S 3, B 2 L 3, B 2 L 4; scale=0.0 | B 2 S 3, B 2 L 3, B 2 L 4, M | "
+        "B 2 S 3, B 2 L 3, B 2 L 4; outputs=2"
     ),
     "BatchNormalization": "N C H, A, B, D, E 1",
     "BitwiseNot": "uint8: = 1 2",
     "CastLike": "N C, float8e4m3fn: K; saturate=0 first=19",
     "Clip": "N, -, K; first=11 | N, K L; first=11",
-    "Col2Im": "N C L, = 6 6, = 3 2; strides=[2, 1] pads=[1, 0, 2, 3]",
+    "Col2Im": "N C L, = 6 6, = 3 2; strides=[2, 1] pads=[1, 0, 2, 3] | N C L, = 5, = 0",
     "ConvTranspose": (
         "N C H W, D M 3 | N C H, D M 3, B 1 | N C H, D M 3; output_shape=[1] | N C H W, D M 3 3; output_shape=[9, 0]"
     ),
     "Concat": "N C H, M D, L E; axis=1 first=4",
-    "Crop": "N C H W; border=[1, -1, 0, 0]",
+    "Crop": "N C H W; border=[1, -1, 0, 0] | N C H; border=[1, 1, 0, 0]",
     "CumSum": "N C, 1x1= 0 | N C, . 0; reverse=2",
     "DFT": (
         "B N 2, = n | B N 2, = n m | B N M 1; first=20 | B N 2; axis=2 last=19 | B N 2, -, . -1; first=20 | "
@@ -201,6 +202,7 @@ EDGES: Final[Mapping[str, Grid]] = {
         "N C D H W E, int64=0: N C D H W E; kernel_shape=[1, 1, 1, 1]"
     ),
     "MaxRoiPool": "N C H W, R 5; pooled_shape=[2]",
+    "MeanVarianceNormalization": "N C H W; axes=[]",
     "Mod": "N, M | N, M; fmod=1",
     "OneHot": "int64: N, . 3, 2 1 | int64: N, . 3, 2; axis=2",
     "Pad": (
@@ -237,7 +239,8 @@ EDGES: Final[Mapping[str, Grid]] = {
     "Round": "float: = 7/4 3/8 5/2 3/2 7/2 -5/2 -7/4 1/2",
     "STFT": "B N, . 1, -, . 2 | B N 1 1, . 1, -, . 2 | B N 1, . 2, -, . n",
     "ScatterElements": "N C, int64=0: I, I",
-    "ScatterND": "N C, int64=0: I 3, I | N C, int64=0: I 1, I",
+    "ScatterND": "N C, int64=0: I 3, I | N C, int64=0: I 1, I | [], int64=0: 0, [] | N C, int64=0:, []",
+    "SequenceConstruct": "N, -, M",
     "Shape": "N C H; start=-9 first=15 | N C H; start=-1 first=15",
     "Trilu": "2x2= a b c d; first=14",
     "Slice": (
@@ -286,7 +289,8 @@ MICROSOFTS: Final[Mapping[str, Grid]] = {
 
 LEARNED: Final[Mapping[str, Grid]] = {
     "FeatureVectorizer": (
-        "N F, M G; inputdimensions=[2] | N F, M G H; inputdimensions=[2, 3] | N F, []; inputdimensions=[2, 3]"
+        "N F, M G; inputdimensions=[2] | N F, M G H; inputdimensions=[2, 3] | N F, []; inputdimensions=[2, 3] | "
+        "N F H; inputdimensions=[2] | []; inputdimensions=[1]"
     ),
     "Imputer": (
         "N F; imputed_value_int64s=[1] | int64: N F; imputed_value_floats=[1.0] | "

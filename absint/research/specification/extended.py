@@ -169,6 +169,7 @@ def scaled_image(node: Node) -> Output:
 def crop(node: Node) -> Output:
     """Without the border (left, top, right, bottom), or of the given sizes behind it."""
     x = node.input(0)
+    node.demand(x.rank == 4, "X must be images")
     left, top, right, bottom = border = node.integers("border") or []
     node.demand(min(border) >= 0, "a border must not be negative")
     given = node.integers("scale")

@@ -94,6 +94,7 @@ def columns_to_image(node: Node) -> Output:
     """Columns (N, C * block, positions) into an image (N, C, sizes...)."""
     x, image, block = node.input(0), node.elements(1, 1) or (), numbers(node.elements(2, 1))
     axes = len(image)
+    node.demand(min(block, default=1) >= 1, "a block must have elements")
     strides, dilations, pads = windows_of(node, axes)
     positions = []
     for axis, size in enumerate(image):
@@ -313,6 +314,8 @@ def resize(node: Node) -> Output:
     unchanged, common = [TRUE] * x.rank, Fraction(0)
     policy = node.text("keep_aspect_ratio_policy", "stretch")
     if sizes and policy != "stretch":
+        if min(node.integers("axes") or [0]) < 0:
+            raise LookupError("onnxruntime ignores the sizes of axes that count from the end")
         old, new = numbers(tuple(x.dims[axis] for axis in axes)), numbers(tuple(sizes))
         common = (min if policy == "not_larger" else max)(Fraction(b, a) for a, b in zip(old, new, strict=True))
         sizes = tuple(term(floor(common * size + Fraction(1, 2))) for size in old)

@@ -110,6 +110,7 @@ def scatter_elements(node: Node) -> Output:
 def scatter_nd(node: Node) -> Output:
     """The shape of the data; the updates are what the rows of the indices point at."""
     data, indices, updates = node.input(0), node.input(1), node.input(2)
+    node.demand(min(data.rank, indices.rank) >= 1, "data and indices must have an axis")
     depth = number(indices.dims[-1])
     assert depth is not None
     node.demand(depth <= data.rank, "indices must not be longer than the data has axes")

@@ -130,6 +130,8 @@ def keeps_shape(node: Node) -> Output:
     if node.operator == "MeanVarianceNormalization":
         for axis in node.integers("axes") or []:
             node.axis(axis, x.rank)
+        if node.integers("axes") == []:
+            node.limits(FALSE, "onnxruntime needs an axis")
     if x.rank == 0:
         raise LookupError("runtimes differ on a scalar")
     is_max = node.operator.lower().endswith("max")

@@ -47,6 +47,8 @@ def taken(node: Node) -> Output:
 @specifies("SequenceConstruct", "N C | N C, N C | N, M C, [] | int64: N, int64: M")
 def constructed(node: Node) -> Output:
     """The inputs."""
+    if None in node.inputs:
+        node.limits(FALSE, "onnxruntime needs every input")
     return listed([given.dims for given in node.given()])
 
 
