@@ -14,6 +14,7 @@ from onnx import ModelProto, NodeProto
 from onnx.inliner import inline_local_functions
 
 from absint.api import analyze
+from absint.diagnostics import Severity
 from absint.errors import UsageError
 from absint.jobs.copies import annotate, gate, saving
 from absint.jobs.diffing.comparison import proof
@@ -100,6 +101,8 @@ def simplify(
         if name not in rounds.PASSES:
             raise UsageError(f"unknown pass {name!r}: it is one of {', '.join(rounds.PASSES)}")
     analysed.require_sound("simplify")
+    if broken := next((error for error in analysed.lowered.diagnostics if error.severity is Severity.ERROR), None):
+        raise UsageError(f"{broken.where}: {broken.message}, so no runtime loads the model: mend it first")
     if analysed.limits_reached:
         raise UsageError("a limit cut the analysis short, so it is not known what is equal: allow more")
     with saving.rewriting(analysed, target) as source:

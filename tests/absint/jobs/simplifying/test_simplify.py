@@ -393,3 +393,9 @@ def test_truths_that_change_nothing_go() -> None:
     _, copy = simplified("""(bool[N] x, bool[M] z) => (bool[n] y, bool[m] w) <bool yes = {1}, bool[1] no = {0}> {
         a = And(x, yes)  b = Or(no, a)  y = Not(b)  w = And(z, no) }""")
     assert operators(copy) == ["Not", "And"]
+
+
+def test_a_model_that_no_runtime_loads_is_not_simplified() -> None:
+    twice = parser.parse_model(HEAD % 17 + "(float[N] x) => (float[M] y) { y = Identity(x)  y = Neg(x) }")
+    with pytest.raises(UsageError, match=r"Neg #1: output 'y' has been computed before.*, so no runtime loads"):
+        absint.analyze(twice).simplify()
