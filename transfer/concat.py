@@ -216,7 +216,9 @@ def split(op: Op) -> list[Tensor]:
         if op.version >= 18 and op.integer("num_outputs") is None:
             documents_exclude(op, "one of split and num_outputs must be given, found none")
         return _split(op, None)
-    op.reject("one of split and num_outputs must be given, found both", unless=op.integer("num_outputs") is None)
+    both = "one of split and num_outputs must be given, found both"
+    op.reject(both, unless=op.integer("num_outputs", -1) == -1)
+    op.may_fail(both, unless=op.integer("num_outputs") is None)  # onnxruntime takes -1 as left out
     op.require_rank(op.tensor("split").shape, 1, "split")
     sizes = op.integers("split")
     if sizes is None:
@@ -289,7 +291,10 @@ def _rounded_parts(op: Op, total: Dim, count: int) -> list[Dim]:
         op.may_fail(reason)  # some runtimes run it, with parts of other sizes
         return [UNKNOWN_SIZE] * count
     size = ceildiv(total, count)
-    op.require(ge(total, size * (count - 1)), "the last part must not be negative", by="undocumented")
+    whole = ge(total, size * (count - 1))
+    op.require(whole, "the last part must not be negative", by="undocumented")
+    if whole is FALSE:  # inference gives a loop without a trip other sizes
+        return [UNKNOWN_SIZE] * count
     if count == 2:
         return [size, total // 2]
     if count > _MAX_PARTS and not total.is_concrete:

@@ -1,7 +1,5 @@
 """Gather and Scatter: elements and slices at indices; the valid range of indices, and the elements that they pick."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from itertools import product as product_of
 from math import prod
@@ -9,6 +7,7 @@ from typing import Final, cast
 
 from absint.lattices.block import Block
 from absint.lattices.contents import OPAQUE, Contents, Element, is_small, join_elements
+from absint.lattices.dtype import DType
 from absint.lattices.logic.formula import FALSE, UNKNOWN_RELATION, YES, Relation, conjunction
 from absint.lattices.logic.relation import divisible, eq, ge, ite, lt
 from absint.lattices.ramp import Ramp, ends
@@ -297,6 +296,7 @@ def scatter_elements(op: Op) -> Tensor:
     """The data with updates written along an axis; indices and updates share one shape."""
     data, indices, updates = op.tensor("data"), op.tensor("indices"), op.tensor("updates")
     dtype = op.common_dtype("data", "updates")
+    _reduces(op)
     ranks = [t.shape.rank for t in (data, indices, updates) if t.shape.rank is not None]
     if ranks:
         axis = op.axis(op.integer("axis", 0), ranks[0])
@@ -305,15 +305,20 @@ def scatter_elements(op: Op) -> Tensor:
     if not (indices.shape.is_top or updates.shape.is_top):
         for at, (a, b) in enumerate(zip(indices.shape, updates.shape, strict=True)):
             op.require_equal(a, b, f"indices and updates must agree on axis {at}")
-    if data.shape.is_top:
+    if data.shape.is_top or indices.shape.is_top or updates.shape.is_top:
         op.may_fail(IN_RANGE)
-        return Tensor(dtype, Shape([None] * ranks[0]) if ranks else data.shape)
-    if indices.shape.is_top or updates.shape.is_top:
-        op.may_fail(IN_RANGE)
-        return Tensor(dtype, data.shape)
+        return Tensor(dtype, Shape([None] * ranks[0]) if data.shape.is_top and ranks else data.shape)
     require_cover(op, data.shape, indices.shape, axis)
     require_in_range(op, indices, data.shape[axis])
     return Tensor(dtype, data.shape, _scattered(op, axis))
+
+
+def _reduces(op: Op) -> None:
+    """onnxruntime combines an update with what is there for some types of elements only."""
+    found, dtype = op.string("reduction", "none"), op.common_dtype("data", "updates")
+    halves = "none max min" if op.name == "ScatterElements" else "none"
+    by_type = {DType.STRING: "none add", DType.BOOL: "none add mul", DType.FLOAT16: halves}
+    op.may_fail(f"onnxruntime has no {found} of {dtype}", unless=found in by_type.get(dtype, found))
 
 
 def _scattered(op: Op, axis: int) -> Contents | None:
@@ -352,6 +357,7 @@ def scatter_nd(op: Op) -> Tensor:
     """The data with slices written at index tuples; updates: indices.shape[:-1] + data.shape[k:]."""
     data, indices, updates = op.tensor("data"), op.tensor("indices"), op.tensor("updates")
     dtype = op.common_dtype("data", "updates")
+    _reduces(op)
     op.reject("data must have rank 1 or more, found a scalar", unless=data.shape.rank != 0)
     indexed = tuple_length(op, data, indices)
     if indexed is None and not (data.shape.is_top or indices.shape.is_top or updates.shape.is_top):

@@ -9,11 +9,11 @@ from typing import Final
 
 from absint.lattices.contents import OPAQUE, Contents, Element
 from absint.lattices.dtype import DType
-from absint.lattices.logic.relation import FALSE, TRUE, divisible, ge
+from absint.lattices.logic.relation import FALSE, TRUE, divisible, eq, ge
 from absint.lattices.ramp import NO_RAMPS, ramp, spread
 from absint.lattices.shape import TOP_SHAPE, Shape, shape_of
 from absint.lattices.starred import dims_of_rank
-from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr
+from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_SIZE, ZERO_EXPR, Dim, Expr, product
 from absint.lattices.value import Tensor
 from absint.transfer.conditions import documents_exclude, is_empty, one_value, vector
 from absint.transfer.elements.arithmetic import zero
@@ -163,7 +163,7 @@ def _image(op: Op, x: Tensor) -> tuple[Dim, Dim, Dim, Dim]:
     if len(x.shape) != 4 and _may_run_as_function(op, x):
         reason = f"the input must have rank 4, found shape {x.shape}"
         documents_exclude(op, reason)
-        op.require(is_empty(x.shape), reason)
+        op.require(is_empty(x.shape) | eq(product(x.shape[4:]), 1), reason)
         return UNKNOWN_SIZE, UNKNOWN_SIZE, UNKNOWN_SIZE, UNKNOWN_SIZE
     op.require_rank(x.shape, 4, "the input")
     n, c, h, w = x.shape

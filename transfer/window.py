@@ -115,7 +115,8 @@ def kernel_of(op: Op, weight: Sequence[Dim] | None) -> list[Dim] | None:
         for axis, (size, dim) in enumerate(zip(kernel, weight, strict=True)):
             if dim is not size:
                 op.require_equal(dim, size, f"kernel_shape[{axis}] must be the size of the weight")
-    op.reject("kernel_shape must be positive", unless=min(given) > 0, found=given)
+    if min(given) <= 0:
+        documents_exclude(op, f"kernel_shape must be positive, found {given}")
     return kernel
 
 

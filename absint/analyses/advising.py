@@ -4,8 +4,6 @@ Only forward analyses tell it anything: what they claim holds of each value once
 node which reads the value does not fail. What flows backward holds of runs that succeed.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """An analysis of the elements of tensors in a domain of numbers: bring the domain, and what it knows besides."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import reduce
 from typing import Final, TypeVar

@@ -4,8 +4,6 @@ The state of a node has an element for each output, what all users together need
 the node needs of it; then, of the head of a loop, one for each value that the body gives back.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType

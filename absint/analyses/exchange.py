@@ -1,7 +1,5 @@
 """Several analyses in one solver: a product over one graph, iterated until no answer changes; what they found."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager

@@ -6,8 +6,6 @@ enters, by any of the analyses that run together, adds nothing. The state of a g
 its outputs, the values that the condition speaks of, as they are where it holds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, reduce
 from itertools import combinations

@@ -6,8 +6,6 @@ for the last time. Of the node itself: the pass before. Of all others: the turn 
 and it is about values that a run computed earlier: so no claim rests on itself.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final, NamedTuple, cast, overload

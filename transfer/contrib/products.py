@@ -243,6 +243,8 @@ def mixture_of_experts(op: Op) -> Tensor:
     if op.integer("use_sparse_mixer", 0) == 1 and chosen != 2:
         op.reject(f"a sparse mixer must choose 2 experts, found k = {chosen}")
     halves: int | None = 2 if activation == "swiglu" else 1
+    if halves == 2 and op.number("swiglu_limit", 0) < 0:
+        op.may_fail("onnxruntime may end its process if swiglu_limit is negative")
     if op.integer("swiglu_limit_after_activation", 0) != 0:
         op.reject("onnxruntime's CPU kernel takes swiglu_limit_after_activation = 0 alone", by="undocumented")
     if halves == 2 and op.integer("swiglu_fusion", 0) != 1:

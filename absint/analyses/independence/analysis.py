@@ -4,8 +4,6 @@ Runs that take the same branch, or make equally many trips, go through a body in
 trip by trip. A condition that is the same in A and C alone leaves claims about these two; any other leaves none.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import cast
 

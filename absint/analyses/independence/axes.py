@@ -1,7 +1,5 @@
 """Operators that work along some axes of their first input, and on each slice of the others by itself."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 

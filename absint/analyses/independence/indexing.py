@@ -1,7 +1,5 @@
 """Operators that pick or place by index: rows by their numbers among them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Final

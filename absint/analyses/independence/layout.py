@@ -1,7 +1,5 @@
 """Operators that move elements: each says where the rows are afterwards."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final

@@ -4,8 +4,6 @@ The shape analysis holds of every run that succeeds: of A and C with n rows, and
 the sizes of inputs is the same number in all of them, but for the number of rows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 

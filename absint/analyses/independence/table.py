@@ -4,8 +4,6 @@ Most of the operators that take a batch are data: a text lists for each input th
 none, and after the arrow those of the outputs; `|` separates texts that are true of the same operator.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final

@@ -5,8 +5,6 @@ node may do with values in these ranges: overflow, divide by 0, leave the domain
 or saturate.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Ranges of arithmetic, functions and truths of single elements, and the table of all elementwise operators."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from functools import partial, reduce

@@ -1,7 +1,5 @@
 """Ranges of operators that onnxruntime fuses others to (com.microsoft), of attention, pools and resized images."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from math import inf, isinf, prod
 from typing import Final

@@ -4,8 +4,6 @@ A number by the root of the mean of n squares, its own among them, is at most th
 of the input, and mends ranges that have grown. The root is taken to be computed of the same numbers as it divides.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from math import inf, isinf, log, sqrt
 from typing import Final

@@ -5,8 +5,6 @@ result that may not fit its type is any number of the type. A sum of n terms all
 not listed is any number of its type.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from math import ceil, floor, inf, isinf
 from typing import Final

@@ -1,7 +1,5 @@
 """Ranges of sums of products: matrices, convolutions, reductions. `rules` says how sums are rounded."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from math import inf, isinf, sqrt

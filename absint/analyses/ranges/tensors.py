@@ -1,7 +1,5 @@
 """Ranges of what operators on whole tensors compute: parts, indices, types, quantised numbers; of classical models."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from math import inf, isinf, isnan, trunc

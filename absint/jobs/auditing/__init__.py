@@ -5,8 +5,6 @@ runs      runs of the model and the shapes that they show (run_process); the gra
 judging   what a source claims, judged with runs and the solver; the first node from which a false claim comes
 """
 
-from __future__ import annotations
-
 from absint.jobs.auditing.judging import Audit, Claims, Judged, judge, roots
 from absint.jobs.auditing.sources import TOOLS, by_policy, by_result, declared, peer
 from absint.questions.claims.claims import Judgement, Place

@@ -1,7 +1,5 @@
 """The claims of a source about the shapes of a model, judged with runs of the model and the solver."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property

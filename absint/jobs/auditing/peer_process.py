@@ -4,8 +4,6 @@ What a tool has found before it gives up counts: the reply has the shapes, the s
 why there are no more.
 """
 
-from __future__ import annotations
-
 import logging
 import warnings
 from collections.abc import Callable, Mapping

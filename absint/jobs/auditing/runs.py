@@ -5,8 +5,6 @@ reference implementation takes its place, for a model that is small; it also sho
 where it agrees with onnxruntime on all others. Either is a process of its own.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import count

@@ -1,7 +1,5 @@
 """Claims of a model's author, and of an analysis."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial

@@ -2,8 +2,6 @@
 expression, and which as a name. No import of onnx: a copy of a large file begins before it.
 """
 
-from __future__ import annotations
-
 import keyword
 from collections.abc import Callable, Mapping
 from functools import cache

@@ -5,8 +5,6 @@ a size without a text gets a name. Definitions in the metadata give these sizes 
 what each new name of an input stands for.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterator
 from functools import cache

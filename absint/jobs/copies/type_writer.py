@@ -1,7 +1,5 @@
 """Abstract values as types of a file."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from itertools import count

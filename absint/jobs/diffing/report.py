@@ -1,7 +1,5 @@
 """A comparison as text, what matters first, all that is the same in one line; as tables for notebooks, as a page."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Final
 

@@ -7,8 +7,6 @@ size. A size that was 1 belongs to no group: any number may carry it. All these 
 first; which of them is meant, a target alone cannot tell.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise, product as combinations
 from math import gcd, prod

@@ -1,7 +1,5 @@
 """The dims of a model that are not fixed, and the symbols and nodes that they depend on."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

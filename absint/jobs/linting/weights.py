@@ -1,7 +1,5 @@
 """Findings about files of weights beside a model: missing ones, ones that are too short, and pointers of Git LFS."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator
 from math import prod

@@ -10,8 +10,6 @@ openvino         An option of its converter ovc: `--input "name[1..32,3]"`, spli
 Numbers are shapes, and values for an input whose elements decide sizes; OpenVINO needs no values.
 """
 
-from __future__ import annotations
-
 import json
 import shlex
 from collections.abc import Callable, Mapping, Sequence

@@ -4,8 +4,6 @@ docs/runtime-differences.md lists them. A constant that depends on such a node w
 node stays, and each runtime computes its own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from math import prod

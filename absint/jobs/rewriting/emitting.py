@@ -4,8 +4,6 @@ Those of an `Emitter` stand before all others and read inputs alone; a `SizeEmit
 tensors at hand, in the fewest nodes that were found.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import count, groupby, permutations

@@ -4,8 +4,6 @@ Each function is sound wherever the node runs: the shapes before and after are o
 legal sizes, while the order of the elements stays.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final

@@ -3,8 +3,6 @@
 The first node of a pair cannot fail, so that nothing is missed where it goes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Final, Protocol
 

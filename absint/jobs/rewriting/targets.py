@@ -8,8 +8,6 @@ fail, or if a needed node or the graph reads what it gives. A choice changes whi
 is needed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain

@@ -5,8 +5,6 @@ What is carried is invariant if it holds at the start of the first trip, and at 
 start it holds. The number of the trip is part of it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 

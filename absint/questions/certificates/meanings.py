@@ -1,7 +1,5 @@
 """The specification of one node, over names for the sizes of its inputs and outputs: `in0@1`, `out0@2`, `in1@e0`."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property

@@ -1,7 +1,5 @@
 """The steps of a certificate: each gives claims, from earlier ones and from a lemma, the model, or a rule's word."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 

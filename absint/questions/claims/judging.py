@@ -4,8 +4,6 @@
 claim means the same, and is false at the same sizes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final

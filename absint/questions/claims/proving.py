@@ -5,8 +5,6 @@ refute nothing. Where there is no run at some size, the analysis at that very si
 operators promise that a run succeeds. So the verdicts are the same without onnxruntime, as far as rules are complete.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice

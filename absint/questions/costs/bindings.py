@@ -1,7 +1,5 @@
 """Sizes given to symbols under printed names, and the values of terms and conditions there."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, TypeVar
 

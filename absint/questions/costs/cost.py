@@ -8,8 +8,6 @@ a rule, and nodes whose sizes are not known.
 Parameters are initialisers and the outputs of Constant nodes, of any type, each counted once, whether read or not.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cached_property

@@ -6,8 +6,6 @@ counts. A data-dependent size stays in the expression as its symbol; if it diffe
 is its size in the trip that is counted.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Final, NamedTuple

@@ -1,7 +1,5 @@
 """The steps of a run in the order of the file, and what is live at each: in numbers, and as sums of expressions."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property

@@ -4,8 +4,6 @@ A node in a loop counts once for each trip. For an If whose condition is a relat
 is taken counts; else the larger one, for each quantity by itself. Amounts are numbers and expressions as text.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Follows numbers of a finished analysis back to their origins."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple

@@ -1,7 +1,5 @@
 """The explanation of a size; it prints itself as text and as JSON."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from operator import attrgetter

@@ -1,7 +1,5 @@
 """The fresh symbols of a result: what each stands for, where it begins, and its bounds."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final, Literal

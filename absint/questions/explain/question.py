@@ -1,7 +1,5 @@
 """The derivation of a dim, node by node, back to inputs, initialisers and data-dependent sizes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 

@@ -1,7 +1,5 @@
 """An explanation as text, in which runs of nodes that pass a number on are folded."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod

@@ -1,7 +1,5 @@
 """Clauses of a contract in the order in which they matter, and the meaning of those that are too long to read."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import chain, islice, pairwise
 from typing import Final, NamedTuple, cast

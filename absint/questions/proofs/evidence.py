@@ -1,7 +1,5 @@
 """Runs of the model as evidence: the truth of a query in a run at given sizes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Final, Literal
 

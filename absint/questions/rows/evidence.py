@@ -1,7 +1,5 @@
 """Where rows are, where they meet, and a run that shows it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 

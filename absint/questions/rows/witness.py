@@ -1,7 +1,5 @@
 """Runs that show two rows in one place: it changes with the one row, and with the other one alone."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import combinations

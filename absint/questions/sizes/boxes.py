@@ -1,7 +1,5 @@
 """Boxes of sizes: checks that every size in a box is legal."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """A check at given sizes, one of each symbol. `absint.questions.sizes.boxes` is about all sizes in a box."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial

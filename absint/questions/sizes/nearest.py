@@ -1,7 +1,5 @@
 """The legal sizes nearest to given ones: of all symbols together, and of each alone."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple

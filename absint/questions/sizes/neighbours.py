@@ -1,7 +1,5 @@
 """The legal sizes nearest to given ones, as objects and text, and their document."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final

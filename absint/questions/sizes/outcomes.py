@@ -1,7 +1,5 @@
 """Answers of checks of sizes, as objects, text and JSON."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum

@@ -49,6 +49,7 @@ def attention(node: Node) -> list[Output]:
     )
     if node.ratio("scale") <= 0:
         node.limits(FALSE, "onnxruntime needs a positive scale")
+    node.fit({6: [q.batch]}, "there must be a number of keys for each batch")
     steps = k.steps
     past = [given for given in (node.optional(4), node.optional(5)) if given is not None]
     node.demand(len(past) != 1, "past keys and values must be given together")

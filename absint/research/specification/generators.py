@@ -215,6 +215,8 @@ def quantise(node: Node) -> Output:
 def _blocked(node: Node, x: Input, alike: Sequence[Input], block: int) -> None:
     """One scale for each block of places along the axis; the last may be shorter."""
     axis = node.axis(node.integer("axis", 1), x.rank)
+    if alike[0].rank == 1:
+        node.limits(negated(equal(alike[0].dims[0], 1)), "onnxruntime takes a single scale for one without blocks")
     for found in alike:
         node.demand(found.rank == x.rank, "scales of blocks must have the rank of x")
         for place, (size, whole) in enumerate(zip(found.dims, x.dims, strict=True)):

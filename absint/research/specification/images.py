@@ -159,7 +159,8 @@ def crop_or_pad(node: Node) -> Output:
         raise LookupError("the documents leave open what an axis that is repeated means")
     if len(target) != len(chosen):
         raise LookupError("runtimes differ where there is not a size for each axis")
-    node.elements(1, 1)
+    if node.input(1).rank != 1:
+        node.refuse("the sizes must be a vector", unless=FALSE if node.input(1).rank else TRUE)
     if not dims:
         node.limits(FALSE, "onnxruntime does not pad scalars")
     for axis, size in zip(chosen, target, strict=True):
@@ -195,6 +196,8 @@ def affine_grid(node: Node) -> Output:
     """(N, spatial sizes..., their number)."""
     theta, (batch, _, *spatial) = node.input(0), node.elements(1, 1) or ()
     node.demand(theta.rank == 3, "theta must have a matrix for each image")
+    if theta.dtype not in ("", "float", "double"):
+        node.limits(FALSE, "onnxruntime runs the function body, which may fail")
     wanted = (batch, term(len(spatial)), term(len(spatial) + 1))
     node.agree(theta.dims, wanted, "theta must have the batch of size, and a matrix of its axes")
     for size in spatial:

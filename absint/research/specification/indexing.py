@@ -84,6 +84,13 @@ def gather_nd(node: Node) -> Output:
     return tensor([*indices.dims[:-1], *data.dims[batch + depth :]])
 
 
+def _limit_reduction(node: Node) -> None:
+    found, by_type = node.text("reduction", "none"), {"string": ("none", "add"), "bool": ("none", "add", "mul")}
+    by_type["float16"] = ("none", "max", "min") if node.operator == "ScatterElements" else ("none",)
+    if found not in by_type.get(node.input(0).dtype, (found,)):
+        node.limits(FALSE, "onnxruntime does not reduce elements of this type so")
+
+
 @specifies("Scatter", "N C, int64=0: I J, I J; axis=1", last=10)
 @specifies(
     "ScatterElements", "N C, int64=0: I J, K L; axis=1 | N, int64=0: I, J | N C, 1x2= 2 -3, 1 2; axis=1 | N, = 2 i-3, 2"
@@ -93,6 +100,7 @@ def scatter_elements(node: Node) -> Output:
     data, indices, updates = node.input(0), node.input(1), node.input(2)
     node.demand(data.rank == indices.rank == updates.rank, "data, indices and updates must have one rank")
     axis = node.axis(node.integer("axis"), data.rank)
+    _limit_reduction(node)
     for place, (size, wanted, source) in enumerate(zip(indices.dims, data.dims, updates.dims, strict=True)):
         node.requires(equal(size, source), "updates must have the shape of the indices")
         if place != axis:
@@ -111,6 +119,7 @@ def scatter_nd(node: Node) -> Output:
     """The shape of the data; the updates are what the rows of the indices point at."""
     data, indices, updates = node.input(0), node.input(1), node.input(2)
     node.demand(min(data.rank, indices.rank) >= 1, "data and indices must have an axis")
+    _limit_reduction(node)
     depth = number(indices.dims[-1])
     assert depth is not None
     node.demand(depth <= data.rank, "indices must not be longer than the data has axes")
@@ -152,6 +161,8 @@ def one_hot(node: Node) -> Output:
     """A new axis of the given depth."""
     indices, (depth,) = node.input(0), node.elements(1, 0, 1) or ()
     node.fit({2: [2]}, "values must be one for off and one for on")
+    if not indices.rank:
+        node.limits(FALSE, "onnxruntime needs an axis of indices")
     axis = node.axis(node.integer("axis", -1), indices.rank + 1)
     node.requires(depth >= 1, "the depth must be positive")
     return tensor([*indices.dims[:axis], depth, *indices.dims[axis:]])

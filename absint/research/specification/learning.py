@@ -100,6 +100,9 @@ def label_encoder(node: Node) -> Output:
     for part in ("keys", "values"):
         given = [name for name in node.attributes if name.startswith(f"{part}_")]
         node.demand(len(given) == 1, f"there must be one list of {part}")
+    keys = next(name for name in node.attributes if name.startswith("keys_"))
+    wanted = {"keys_strings": "string", "keys_int64s": "int64", "keys_floats": "float"}.get(keys, "")
+    node.demand(not wanted or node.input(0).dtype in ("", wanted), "keys must have the type of the input")
     return tensor(node.input(0).dims)
 
 

@@ -136,7 +136,7 @@ def keeps_shape(node: Node) -> Output:
         raise LookupError("runtimes differ on a scalar")
     is_max = node.operator.lower().endswith("max")
     if "axis" in node.attributes or is_max:
-        empty = equal(product(x.dims), 0) if is_max else FALSE
+        empty = equal(product(x.dims), 0) if is_max and x.dtype in ("", "float", "double") else FALSE
         node.axis(node.integer("axis", 1 if node.version < 13 else -1), x.rank, unless=empty)
     return tensor(x.dims)
 

@@ -233,7 +233,7 @@ def pool(node: Node) -> list[Output]:
             continue
         before, after = (0, 0) if mode == "VALID" else (pads[axis], pads[axes + axis])
         padded, end = size + before + after, size + before
-        is_ceiled = bool(node.integer("ceil_mode"))
+        is_ceiled = node.integer("ceil_mode") == 1
         if node.documented:
             least = span < padded + 2 * stride if is_ceiled else span <= padded + stride
             node.requires(least, "the formula must give a size: it is 0 for a window that is just too large")

@@ -1,7 +1,5 @@
 """The view of a cost rule: one operator instance with its inputs and outputs as abstract values."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Cost of operators that multiply and accumulate: products, convolutions, recurrent layers, attention."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from absint.lattices.terms.expr import ONE_EXPR, ZERO_EXPR, Dim, Expr, product

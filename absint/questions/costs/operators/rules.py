@@ -3,8 +3,6 @@
 Rules of operators that count elements stand here: element-wise ones, reductions, normalisations, windows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
