@@ -70,6 +70,7 @@ KNOWN: Final = (
     Known("LSTM|GRU|RNN", r"clip_ > 0\.f", "a clip that is not positive"),
     Known("BatchNormalization", "not in allowed output sizes", "outputs that only training gives"),
     Known(".*", "Unrecognized attribute", "attributes that the version does not have"),
+    Known("Upsample|Scatter", "is deprecated in", "operators that the version does not have any more"),
     Known(
         ".*",
         "No attribute with (this )?name|Attribute '.*' is required|must be provided|non-empty pool_|GetAttr",

@@ -54,6 +54,8 @@ def attention(node: Node) -> list[Output]:
     past = [given for given in (node.optional(4), node.optional(5)) if given is not None]
     node.demand(len(past) != 1, "past keys and values must be given together")
     if past:
+        if node.version < 25 and node.outputs < 3:
+            node.limits(FALSE, "onnxruntime needs present keys and values to be asked for beside past ones")
         for old, new in zip(past, (k, v), strict=True):
             sizes = (old.dims[0], old.dims[1], old.dims[3])
             node.agree(sizes, (new.batch, new.heads, new.size), "past and new steps must fit")
