@@ -53,7 +53,7 @@ KNOWN: Final = (
         ".*",
         "index is out of range|Invalid sequence length|divide by zero|Out of range value in index|out of data bounds"
         "|must be in the range|exceeds max_sequence_length|size input must be greater|invalid index found"
-        r"|Unknown Category and zeros = 0|is out of range \[|Index value out of bounds",
+        r"|stod$|Unknown Category and zeros = 0|is out of range \[|Index value out of bounds",
         "values of the inputs",
     ),
     Known("RoiAlign", "Integer overflow", "regions that are too large"),

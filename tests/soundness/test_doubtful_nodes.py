@@ -215,6 +215,16 @@ PAIRS: Final[dict[str, tuple[str, str]]] = {
         f'({kind}[3] x, {kind}[1] u) => (y) <int64[1, 1] i = {{1}}> {{ y = ScatterND<reduction = "min">(x, i, u) }}'
         for kind in ("float16", "float")
     ),
+    "MatMulIntegerToFloat by zero points of columns, which only one matrix has": tuple(
+        f"(int8[3, N] a, int8[{batch}N, 4] b, float s, int8 z, int8[4] c) => (y) "
+        "{ y = com.microsoft.MatMulIntegerToFloat(a, b, s, s, z, c) }"
+        for batch in ("4, ", "")
+    ),
+    "DynamicQuantizeMatMul by zero points of columns, which only one matrix has": tuple(
+        f"(float[3, N] a, int8[{batch}N, 4] b, float s, int8[4] c) => (y) "
+        "{ y = com.microsoft.DynamicQuantizeMatMul(a, b, s, c) }"
+        for batch in ("4, ", "")
+    ),
     "MoE": tuple(
         "(float[2, 8] x, float[2, 4] r, float[4, 32, 8] a, float[4, 8, 16] b) => (y) { y = com.microsoft.MoE"
         f'<activation_type = "swiglu", swiglu_fusion = 1, swiglu_limit = {limit}>(x, r, a, "", b) }}'

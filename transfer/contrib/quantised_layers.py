@@ -12,7 +12,7 @@ from fractions import Fraction
 from absint.lattices.dtype import DType
 from absint.lattices.logic.relation import FALSE, YES, eq, ge, ne
 from absint.lattices.shape import SCALAR, TOP_SHAPE, shape_of
-from absint.lattices.terms.expr import UNKNOWN_SIZE, Dim
+from absint.lattices.terms.expr import ONE_EXPR, UNKNOWN_SIZE, Dim
 from absint.lattices.terms.normal import ceildiv
 from absint.lattices.value import SparseTensor, Tensor, Value
 from absint.transfer import elementwise, linalg, normalisation, recurrent
@@ -121,7 +121,8 @@ def scaled_product(op: Op) -> Tensor:
     for name in scales:
         _require_scale(op, name, b[-1])
     if (op.optional("b_zero_point") or Tensor(DType.INT8, SCALAR)).shape.rank in (0, 1):
-        require_one_value(op, "b_zero_point", each=b[-1], unless=empty)
+        columns = b[-1] if len(b) == 2 else ONE_EXPR
+        require_one_value(op, "b_zero_point", each=columns, unless=empty)
     else:
         op.may_fail("b_zero_point must have one value, or one for each column")
     if op.has("bias"):

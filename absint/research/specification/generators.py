@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from absint.lattices.dtype import DType
 from absint.research.specification.formulas import FALSE, TRUE, both, either, equal, negated
 from absint.research.specification.layout import number
 from absint.research.specification.node import Held, Input, Node, Output, greatest, tensor
@@ -194,7 +195,7 @@ def quantise(node: Node) -> Output:
     x, scale, zero = node.input(0), node.input(1), node.optional(2)
     to = node.integer("output_dtype")
     if zero is not None and to and node.operator == "QuantizeLinear":
-        node.demand({2: "uint8", 3: "int8"}.get(to, zero.dtype) == zero.dtype, "output_dtype must be that of the zero")
+        node.demand(DType(to).name.lower() == zero.dtype, "output_dtype must be that of the zero")
     if block := node.integer("block_size"):
         _blocked(node, x, [scale] if zero is None else [scale, zero], block)
     alike = [found for found in (scale, zero) if found is not None and found.rank]

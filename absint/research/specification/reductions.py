@@ -57,6 +57,9 @@ def _reduced(node: Node, axes: list[int] | None) -> Output:
         raise LookupError("runtimes differ on the axes of a scalar")
     keeps = _keeps(node)
     chosen = {node.axis(axis, len(dims)) for axis in axes} if axes else set(range(len(dims)))
+    if node.input(0).dtype == "bool":
+        part, parts = (product(d for at, d in enumerate(dims) if (at in chosen) is it) for it in (True, False))
+        node.limits(either(part >= 1, equal(parts, 0)), "onnxruntime needs a truth in each part")
     if keeps:
         return tensor([1 if axis in chosen else size for axis, size in enumerate(dims)])
     return tensor([size for axis, size in enumerate(dims) if axis not in chosen])
