@@ -126,6 +126,8 @@ def split(node: Node) -> Output:
     if not node.integer("keepdims", 1):
         raise LookupError("runtimes differ on keepdims beside a split")
     given = node.elements(1) or ()
+    if not given:
+        raise LookupError("onnxruntime takes an empty list as left out")
     if sizes.rank == 0:
         size, most = number(given[0]), number(extent)
         if size is None or most is None:
