@@ -131,8 +131,10 @@ def keeps_shape(node: Node) -> Output:
     if node.operator == "LpNormalization":
         node.demand(node.integer("p", 2) in (1, 2), "the norm must be the first or the second")
     if node.operator == "MeanVarianceNormalization":
-        for axis in node.integers("axes") or []:
-            node.axis(axis, x.rank)
+        axes = node.integers("axes") or []
+        of_images = TRUE if axes in ([0, 2], [0, 2, 3], [0, 1, 2], [0, 1, 2, 3]) else FALSE
+        for axis in axes:
+            node.axis(axis, x.rank, unless=of_images)
         if node.integers("axes") == []:
             node.limits(FALSE, "onnxruntime needs an axis")
     if x.rank == 0:
