@@ -10,7 +10,7 @@ from typing import Final
 from absint.research.specification.formulas import FALSE, TRUE, both, either, equal, implies, negated
 from absint.research.specification.node import Defined, Input, Node, Output, tensor
 from absint.research.specification.specs import specifies, typed
-from absint.research.specification.terms import Int, Term, term
+from absint.research.specification.terms import Int, Term, product, term
 
 SAME_SHAPE: Final = "N C H | [] | 4 N | N N 1"
 
@@ -115,6 +115,8 @@ def matmul(node: Node) -> Output:
     """numpy.matmul: the last two axes are matrices, those before broadcast; a vector is a row or a column that goes."""
     node.has_one_value(2, "onnxruntime needs one zero point of A")
     _of_columns(node, 3, node.input(1))
+    if node.input(0).dtype in ("uint32", "uint64"):
+        node.limits(product(node.input(0).dims[-1:]) >= 1, "onnxruntime fails without an element to add up")
     return tensor(multiplied(node, node.input(0), node.input(1)))
 
 

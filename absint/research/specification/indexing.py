@@ -146,6 +146,8 @@ def top_k(node: Node) -> list[Output]:
     given = node.elements(1, 1) or () if node.version >= 10 else (term(node.integer("k")),)
     node.demand(len(given) == 1, "K must have one element")
     (k,) = given
+    if node.version < 10:
+        node.limits(k >= 1, "onnxruntime needs a positive k")
     node.requires(k >= 0, "k must not be negative")
     node.requires(k <= x.dims[axis], "k must not exceed the axis")
     found = tensor([*x.dims[:axis], k, *x.dims[axis + 1 :]])

@@ -100,13 +100,12 @@ def label_encoder(node: Node) -> Output:
     for part in ("keys", "values"):
         given = [name for name in node.attributes if name.startswith(f"{part}_")]
         node.demand(len(given) == 1, f"there must be one list of {part}")
-    kinds = {"keys_strings": "string", "keys_int64s": "int64", "keys_floats": "float"}
+    kinds = {"strings": "string", "int64s": "int64", "floats": "float"}
     held = {name: value.dtype for name, value in node.attributes.items() if isinstance(value, Held)}
-    keys = next(name for name in node.attributes if name.startswith("keys_"))
-    fits = node.input(0).dtype in ("", kinds.get(keys, held.get(keys)))
-    node.demand(fits, "keys must have the type of the input")
-    value = held.get("values_tensor")
-    node.demand(value is None or held.get("default_tensor", value) == value, "the default must have the type of values")
+    names = (name for name in node.attributes if name.startswith(("keys_", "values_")))
+    keys, values = (held.get(name, kinds.get(name.partition("_")[2])) for name in sorted(names))
+    node.demand(node.input(0).dtype in ("", keys), "keys must have the type of the input")
+    node.demand(held.get("default_tensor", values) == values, "the default must have the type of values")
     return tensor(node.input(0).dims)
 
 
