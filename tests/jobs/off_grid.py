@@ -56,10 +56,11 @@ KNOWN: Final = (
         r"|stod$|Unknown Category and zeros = 0|is out of range \[|Index value out of bounds",
         "values of the inputs",
     ),
+    Known("CausalConvWithState", "the state must fit", "a longer state, which the function of the operator takes"),
     Known("RoiAlign", "Integer overflow", "regions that are too large"),
     Known(
         "Dropout|Reshape",
-        "Ratio of Dropout must be a scalar|Product cannot be 0 in combination with -1",
+        "(Ratio|training_mode) of Dropout must be a scalar|Product cannot be 0 in combination with -1",
         "a constant ratio or target; it runs one that is fed",
     ),
     Known(

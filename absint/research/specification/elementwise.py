@@ -226,6 +226,8 @@ def einsum(node: Node) -> Output:
     left, arrow, right = equation.partition("->")
     if not arrow:
         right = "".join(sorted(letter for letter in set(left) - {","} if left.count(letter) == 1))
+        if left != left.lower():
+            node.limits(FALSE, "onnxruntime may take capitals beside an arrow only")
     terms, letters = left.split(","), set(left) - {","}
     node.demand(len(terms) == len(node.given()), "each input must have its letters")
     node.demand(all(letter.isascii() and letter.isalpha() for letter in letters), "labels must be letters")

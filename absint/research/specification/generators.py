@@ -148,6 +148,8 @@ def numbers_in_range(node: Node) -> Output:
     """The numbers start, start + delta, ... before limit."""
     (start,), (limit,), (step,) = (node.elements(place, 0, 1) or () for place in range(3))
     delta = number(step)
+    if any(node.input(place).rank for place in range(3)):
+        node.limits(FALSE, "inference refuses a constant of another rank")
     node.requires(negated(equal(step, 0)), "delta must not be 0")
 
     def lies(q: Term) -> Formula:

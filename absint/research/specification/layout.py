@@ -109,9 +109,9 @@ def unsqueeze(node: Node) -> Output:
 def transpose(node: Node) -> Output:
     """Axes permuted, by default reversed."""
     x = node.input(0)
-    order = node.integers("perm") or list(range(x.rank))[::-1]
-    node.demand(sorted(order) == list(range(x.rank)), "perm must name each axis once")
-    return tensor([x.dims[axis] for axis in order])
+    order = node.integers("perm") if "perm" in node.attributes else list(range(x.rank))[::-1]
+    node.demand(sorted(order or ()) == list(range(x.rank)), "perm must name each axis once")
+    return tensor([x.dims[axis] for axis in order or ()])
 
 
 @specifies("Expand", "N C, = n c | N C, = c | C, = n c | 1 C, = 4 1 | N, = | N C, = n-1 c | N C, = n-2 c d-1")

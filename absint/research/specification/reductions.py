@@ -140,8 +140,9 @@ def keeps_shape(node: Node) -> Output:
     if x.rank == 0:
         raise LookupError("runtimes differ on a scalar")
     is_max = node.operator.lower().endswith("max")
+    is_kernel = node.version < 13 or node.operator == "Hardmax" or x.dtype in ("", "float", "double")
     if "axis" in node.attributes or is_max:
-        empty = equal(product(x.dims), 0) if is_max and x.dtype in ("", "float", "double") else FALSE
+        empty = equal(product(x.dims), 0) if is_max and is_kernel else FALSE
         node.axis(node.integer("axis", 1 if node.version < 13 else -1), x.rank, unless=empty)
     return tensor(x.dims)
 
@@ -291,6 +292,8 @@ def short_time_fourier(node: Node) -> Output:
     if not lengths:
         raise LookupError("onnxruntime fails without a window and a length")
     (length,) = lengths
+    if window is not None:
+        node.limits(equal(window.dims[0], length), "onnxruntime needs a window of the length of a frame")
     node.demand(signal.rank in (2, 3), "the signal must have a batch, steps and numbers")
     if signal.rank == 2:
         node.refuse("the signal must have an axis of numbers", unless=TRUE)

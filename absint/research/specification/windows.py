@@ -229,6 +229,8 @@ def pool(node: Node) -> list[Output]:
     for axis in range(axes):
         size, stride, span = x.dims[2 + axis], strides[axis], dilations[axis] * (kernel[axis] - 1) + 1
         if mode.startswith("SAME"):
+            if span < stride and node.integer("ceil_mode"):
+                node.limits(FALSE, "onnxruntime may compute pads below 0")
             sizes.append(positions(size, 1, stride))
             continue
         before, after = (0, 0) if mode == "VALID" else (pads[axis], pads[axes + axis])
@@ -298,6 +300,7 @@ def unpool(node: Node) -> Output:
     axes = len(kernel)
     strides = node.integers("strides") or [1] * axes
     pads = node.integers("pads") or [0] * 2 * axes
+    node.demand(min(strides, default=1) >= 1, "strides must be positive")
     node.demand(x.rank == axes + 2 >= 3, "kernel_shape must have a size for each spatial axis")
     if axes > 3 or any(pad >= size for pad, size in zip(pads, kernel * 2, strict=True)):
         node.limits(FALSE, "onnxruntime pads by less than the kernel, along at most three axes")
