@@ -7,6 +7,8 @@ the first. Where an expression has names without a place of their own, the first
 it.
 """
 
+from __future__ import annotations
+
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property, lru_cache
 
