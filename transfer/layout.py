@@ -163,7 +163,8 @@ def _image(op: Op, x: Tensor) -> tuple[Dim, Dim, Dim, Dim]:
     if len(x.shape) != 4 and _may_run_as_function(op, x):
         reason = f"the input must have rank 4, found shape {x.shape}"
         documents_exclude(op, reason)
-        op.require(is_empty(x.shape) | eq(product(x.shape[4:]), 1), reason)
+        is_image = eq(product(x.shape[4:]), 1) if len(x.shape) > 4 else FALSE  # further axes of 1 do no harm
+        op.require(is_empty(x.shape) | is_image, reason)
         return UNKNOWN_SIZE, UNKNOWN_SIZE, UNKNOWN_SIZE, UNKNOWN_SIZE
     op.require_rank(x.shape, 4, "the input")
     n, c, h, w = x.shape
