@@ -216,13 +216,13 @@ def _transposed(op: Op, spatial: Sequence[Dim], found: Sequence[Window]) -> list
 def _require_some(op: Op, size: Dim, axis: int, *, explicit: bool, count: int) -> None:
     """onnxruntime spreads an empty axis only where neither the output's size nor its padding is `explicit`.
 
-    With a `count` of more than three axes the process may end.
+    With a `count` of three axes or more the process may end.
     """
     reason = f"spatial axis {axis} must not be empty"
     if explicit:
         op.require(ge(size, 1), reason, by="undocumented")
     else:
-        op.may_fail(reason, unless=ge(size, 1), by="either" if count > 3 else "onnx")
+        op.may_fail(reason, unless=ge(size, 1), by="either" if count > 2 else "onnx")
 
 
 def _require_reachable(op: Op, output: int, size: Dim, window: Window, extra: int) -> None:

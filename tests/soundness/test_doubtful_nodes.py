@@ -225,6 +225,10 @@ PAIRS: Final[dict[str, tuple[str, str]]] = {
         "{ y = com.microsoft.DynamicQuantizeMatMul(a, b, s, c) }"
         for batch in ("4, ", "")
     ),
+    "ConvTranspose of three axes": tuple(
+        f"(float[1, 1, 3, {size}, 1] x, float[1, 1, 2, 3, 2] w) => (y) {{ y = ConvTranspose(x, w) }}"
+        for size in ("0", "N")
+    ),
     "MoE": tuple(
         "(float[2, 8] x, float[2, 4] r, float[4, 32, 8] a, float[4, 8, 16] b) => (y) { y = com.microsoft.MoE"
         f'<activation_type = "swiglu", swiglu_fusion = 1, swiglu_limit = {limit}>(x, r, a, "", b) }}'
