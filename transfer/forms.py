@@ -14,8 +14,9 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import wraps
+from functools import cached_property, update_wrapper
 from inspect import signature
+from keyword import iskeyword
 from operator import add, floordiv, itemgetter, mod, mul, sub
 from typing import Final
 
@@ -96,8 +97,6 @@ class Form:
     attributes: tuple[str, ...]
     fresh: tuple[str, ...]
     """Dims of outputs alone."""
-    has_shapes: bool
-    """The form says more than names."""
 
     def bound(self, op: Op) -> tuple[Dims, Shape]:
         """The dims by name, and the axes that `...` stands for. States that inputs agree."""
@@ -170,20 +169,33 @@ _OPERATIONS: Final[Mapping[type[ast.operator], Callable[[Dim, Dim], Dim]]] = {
 }  # fmt: skip
 
 
+def names_of(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The names of inputs and outputs. Raises RuleError where the text gives none."""
+    inputs, outputs = (tuple(each[1] + "*" * (each[4] == "*") for each in side) for side in _sides(text))
+    return inputs, outputs
+
+
 def form_of(text: str) -> Form:
     """Read a form. Raises RuleError for a text that is none."""
-    before, arrow, after = text.partition("->")
+    before, after = _sides(text)
     names: dict[str, None] = {}
-    inputs = tuple(_formal(each, text, names, ()) for each in _formals(before, text))
+    inputs = tuple(_formal(each, text, names, ()) for each in before)
     known = [*names]
-    outputs = tuple(_formal(each, text, names, inputs) for each in _formals(after, text))
-    if not arrow or not outputs:
-        raise RuleError(f"form {text!r}: write inputs and outputs, as X[N, M] W[M]? -> Y[N]")
+    outputs = tuple(_formal(each, text, names, inputs) for each in after)
     dims = tuple(name for name in known if name[0].isupper())
     attributes = tuple(name for name in names if not name[0].isupper())
     fresh = tuple(name for name in names if name[0].isupper() and name not in known)
     given = tuple(formal for formal in inputs if formal.has_dims)
-    return Form(inputs, outputs, given, dims, attributes, fresh, "[" in text or ":" in text)
+    return Form(inputs, outputs, given, dims, attributes, fresh)
+
+
+def _sides(text: str) -> tuple[list[re.Match[str]], list[re.Match[str]]]:
+    """The inputs and outputs as they are written."""
+    before, _, after = text.partition("->")
+    inputs, outputs = [*_formals(before, text)], [*_formals(after, text)]
+    if not outputs:
+        raise RuleError(f"form {text!r}: write inputs and outputs, as X[N, M] W[M]? -> Y[N]")
+    return inputs, outputs
 
 
 def _formals(text: str, form: str) -> Iterator[re.Match[str]]:
@@ -217,7 +229,8 @@ def _axis(text: str, where: str, form: str, names: dict[str, None]) -> Axis:
     if text == "?":
         return Axis(text, "", lambda dims: UNKNOWN_SIZE, "")
     try:
-        size = _size(ast.parse(text, mode="eval").body, names)
+        node = ast.Name(text) if text.isidentifier() and not iskeyword(text) else ast.parse(text, mode="eval").body
+        size = _size(node, names)
     except (SyntaxError, LookupError):
         raise RuleError(f"form {form!r}: {text!r} must be a dim, as N, 2 * N or num_heads * N") from None
     reason = f"{where} must {f'be {text}' if text.isdigit() else 'fit the other inputs'}"
@@ -237,19 +250,35 @@ def _size(node: ast.expr, names: dict[str, None]) -> Size:
     raise LookupError
 
 
-def applied(form: Form, function: Callable[..., object]) -> Callable[[Op], object]:
-    """The function of an Op that binds the dims, passes those that the function has a parameter for, and gives the
-    outputs of the form unless the function returns some.
-    """
-    _, *wanted = signature(function).parameters
-    if unknown := {*wanted} - {*form.dims}:
-        raise RuleError(f"parameters after the first must be dims of inputs, found {', '.join(sorted(unknown))}")
+class Formed:
+    """The function of an Op that binds the dims of a form, passes those that `function` has a parameter for, and gives
+    the outputs of the form unless it returns some.
 
-    @wraps(function)
-    def transfer(op: Op) -> object:
+    A family has many more rules than a model needs: a form of this package is read when it is first used. That of
+    others is read at once, so that its mistakes are told where it stands.
+    """
+
+    def __init__(self, text: str, function: Callable[..., object]) -> None:
+        update_wrapper(self, function)
+        self._text, self._function = text, function
+        if not str(getattr(function, "__module__", "")).startswith("absint."):
+            self._read  # noqa: B018
+
+    def __call__(self, op: Op) -> object:
+        form, wanted = self._read
         dims, rest = form.bound(op)
-        found = function(op, **{name: dims[name] for name in wanted}) if wanted else function(op)
+        found = self._function(op, **{name: dims[name] for name in wanted}) if wanted else self._function(op)
         return form.results(op, dims, rest) if found is None else found
 
-    transfer.form = form  # type: ignore[attr-defined]
-    return transfer
+    @property
+    def form(self) -> Form:
+        """The form. Raises RuleError where it is none, or the function has other parameters."""
+        return self._read[0]
+
+    @cached_property
+    def _read(self) -> tuple[Form, list[str]]:
+        form = form_of(self._text)
+        _, *wanted = signature(self._function).parameters
+        if unknown := {*wanted} - {*form.dims}:
+            raise RuleError(f"parameters after the first must be dims of inputs, found {', '.join(sorted(unknown))}")
+        return form, wanted

@@ -14,7 +14,7 @@ from typing import Final, cast
 from absint.lattices.records import record
 from absint.lattices.terms.expr import Dim
 from absint.lattices.value import Value
-from absint.transfer.forms import applied, form_of
+from absint.transfer.forms import Formed, names_of
 from absint.transfer.op import Op
 from absint.transfer.semantics import ONNX as DOCUMENTS
 from absint.transfer.stated import RuleError
@@ -144,13 +144,11 @@ def rule(
     """
     if _words("names", names) and not form:
         names, _, form = names.partition(": ")
-    read = form_of(form) if form else None
-    if read is not None:
-        inputs, outputs = (" ".join(formal.name for formal in part) for part in (read.inputs, read.outputs))
+    formals = names_of(form) if form else (_words("inputs", inputs), _words("outputs", outputs))
+    has_shapes = "[" in form or ":" in form
 
     def declare(function: Callable[..., Outputs | None]) -> Rule:
-        transfer = cast(Function, applied(read, function) if read is not None and read.has_shapes else function)
-        formals = _words("inputs", inputs), _words("outputs", outputs)
+        transfer = cast(Function, Formed(form, function) if has_shapes else function)
         served, told = _words("names", names), _rows(rows, names)
         return Rule(transfer, served, domain, since, until, *formals, complete, elements, starred, rows=told)
 

@@ -19,6 +19,7 @@ Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 _UNPRINTABLE: Final = re.compile(r"[^\n -~]")
 _NAMED_COMMAND: Final = r"#(?=#\w*\[)"
 _COMMAND: Final = re.compile(rf"^\s*:(?=:)|{_NAMED_COMMAND}")
+_ENTITIES: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;"})
 """How a CI knows a command in its log: `  ::error::` in GitHub, `##[error]` anywhere in GitHub and Azure."""
 
 
@@ -39,6 +40,11 @@ def one_line(text: str) -> str:
     if "::" not in line and "##" not in line:
         return line
     return _COMMAND.sub(lambda found: f"{found[0][:-1]}\\x{ord(found[0][-1]):x}", line)
+
+
+def in_html(text: str) -> str:
+    """The text as HTML shows it, in an attribute too; `html.escape` would load tables of entities."""
+    return text.translate(_ENTITIES)
 
 
 def inert_json(text: str) -> str:

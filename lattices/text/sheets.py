@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from html import escape
 from itertools import chain
 from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
-from absint.lattices.text.escapes import plain
+from absint.lattices.text.escapes import in_html, plain
 from absint.lattices.text.naming import Names
 
 _SIGN: Final = r"[-+*/%<>=!]"
@@ -63,7 +62,7 @@ _MAX_TEXT: Final = 100_000
 def text(content: object, most: int = MAX_CELL) -> str:
     """The content in one line, escaped, and cut where it is longer."""
     line = plain(str(content))
-    return escape(line if len(line) <= most else f"{line[: most - 3]}...")
+    return in_html(line if len(line) <= most else f"{line[: most - 3]}...")
 
 
 def _row(cells: Sequence[object]) -> str:
@@ -76,7 +75,7 @@ def _row(cells: Sequence[object]) -> str:
 def lines(title: str, content: str) -> str:
     """A text as it stands, in lines; a long one is folded under its title."""
     found = [plain(line) for line in content[:_MAX_TEXT].split("\n")]
-    whole = f"<pre>{escape(chr(10).join(found))}</pre>"
+    whole = f"<pre>{in_html(chr(10).join(found))}</pre>"
     return folded(title, whole) if len(found) > OPEN_ROWS else whole
 
 

@@ -14,7 +14,7 @@ from absint.lattices.text.escapes import excerpt
 from absint.lattices.value import Tensor
 from absint.program.nodes import Node
 from absint.program.steps import Operand
-from absint.questions.claims import judging
+from absint.questions.claims import judging, proving
 from absint.questions.claims.claims import Advance, Claim, ClaimedShape, Effort, Judgement, Place, Sizes, Stated
 from absint.questions.claims.reading import Reader, held
 from absint.shapes.summaries import value_in
@@ -175,7 +175,7 @@ def judge(
         trials.inner = any(claim.shape.value not in result.operands for claim in open_)
         trials.given(sizes, runs)
     effort = Effort(Limits(min(budget, seconds), rlimit), start + seconds, trials, advance)
-    findings, calls = judging.judge(result, reading.claims, effort)
+    findings, calls = proving.judge(result, reading.claims, effort)
     judged = tuple(Judged(claim.places, str(claim), *findings[claim]) for claim in reading.claims)
     false = {found.places[0] for found in judged if found.judgement is Judgement.REFUTED}
     resolved = sum(place not in false and Place(place.value) not in false for place in reading.resolved)

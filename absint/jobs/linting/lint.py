@@ -199,7 +199,7 @@ def lint(
     if not isinstance(given, Sequence) or isinstance(given, bytes):
         from absint.jobs.linting.model import findings
 
-        result = _analysed(given, operators, members)
+        result = _analysed(given, read_table(operators), members)
         report = FileReport(result.origin, tuple(findings(result, seconds, run=run)))
         return LintResult((_selected(report, selection, Path.cwd()),))
     patterns = Patterns((*own.exclude.texts, *exclude))
@@ -229,12 +229,14 @@ def _without_known(
     return (files, 0) if known is None else without_known(files, read_baseline(Path(known)), Path(known))
 
 
-def _analysed(given: ModelLike | Analysed, rules: tuple[str, ...], analyses: tuple[str, ...]) -> Analysed:
+def _analysed(
+    given: ModelLike | Analysed, table: Table | None, analyses: tuple[str, ...], seconds: float | None = None
+) -> Analysed:
     if isinstance(given, Analysed):
         return given
     from absint.api import analyze
 
-    return analyze(given, table=read_table(rules), with_=analyses)
+    return analyze(given, table=table, with_=analyses, max_seconds=seconds)
 
 
 def _reports(names: Mapping[str, str], results: Iterable[Finished], progress: Progress | None) -> list[FileReport]:
@@ -284,11 +286,10 @@ def perform(job: Job) -> Sequence[Finding]:
     path, seconds = cast(str, job["path"]), cast(float, job["seconds"])
     rules, analyses = (tuple(cast("list[str]", job[key])) for key in ("rules", "analyses"))
     try:
-        from absint.api import analyze
         from absint.jobs.linting.model import findings
 
         table = _kept_table(rules, tuple(os.stat(file).st_mtime_ns for file in rules))
-        result = analyze(path, table=table, with_=analyses, max_seconds=seconds * _ANALYSIS)
+        result = _analysed(path, table, analyses, seconds * _ANALYSIS)
         return findings(result, seconds * _CONTRACT, run=bool(job["run"]))
     except LimitError as error:
         return [Finding.of("ABS004", "", str(error))]

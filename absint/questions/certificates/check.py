@@ -2224,7 +2224,8 @@ class Solver:
             path.write_text(lemma.script, "utf-8")
             try:
                 if (answer := self.answer(path, self.seconds)) != "unsat":
-                    return f"{answer}, must be unsat"
+                    read = not answer.startswith("(error")
+                    return f"{answer}, must be unsat" if read else words(f"the solver does not read it: {answer}")
                 path.write_text(lemma.hypotheses, "utf-8")
                 empty = self.answer(path, min(self.seconds, 5)) == "unsat"
             except Exception as problem:  # of any kind that a module raises

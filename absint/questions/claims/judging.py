@@ -1,7 +1,7 @@
-"""Judging claims: by facts, by legal sizes, and as far as the effort goes by runs and the solver.
+"""Judging claims by facts and legal sizes, without a run and a solver.
 
-`analyze`, `lint`, `annotate --strict` and `trust` ask with the least effort, `audit` with the most. Whoever asks, a
-claim means the same, and is false at the same sizes.
+`analyze`, `lint`, `annotate --strict` and `trust` ask so; `audit` asks further (proving). Whoever asks, a claim means
+the same, and is false at the same sizes.
 """
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ from absint.model.declared_types import problem
 from absint.program.limits import LIMIT_REACHED
 from absint.program.lowered import Declaration
 from absint.program.steps import Operand
-from absint.questions.claims.claims import Claim, Effort, Finding, Judgement, Verdicts
+from absint.questions.claims.claims import Claim, Finding, Judgement
 from absint.questions.claims.reading import Group, Reader, claimed, dims, groups
 from absint.solution.analysed import Analysed, once
 from absint.solution.described import brief
@@ -25,19 +25,16 @@ from absint.solution.loading import beside_declarations, default_diagnostics, lo
 from absint.solution.naming import defining, names_of
 
 
-def judge(analysed: Analysed, claims: Sequence[Claim], effort: Effort | None = None) -> Verdicts:
-    """The verdicts on claims.
+def refuted(analysed: Analysed, claims: Sequence[Claim]) -> Mapping[Claim, Finding]:
+    """The claims that facts or legal sizes refute, those last that only a size of 0 refutes.
 
-    Without an effort these are the claims that facts or legal sizes refute, those last that only a size of 0 refutes. A
-    claim that is false in every run has no counterexample.
+    A claim that is false in every run has no counterexample.
     """
     open_ = [claim for claim in claims if claim.relation not in (TRUE, UNKNOWN_RELATION)]
-    if effort is None and not open_:
-        return Verdicts({})
-    from absint.questions.claims.proving import Conditions, Proving
+    if not open_:
+        return {}
+    from absint.questions.claims.conditions import Conditions
 
-    if effort is not None:
-        return Proving(analysed, claims, effort).run()
     facts = analysed.analysis.facts
     denied = {claim for claim in open_ if claim.relation is FALSE or facts.decide(claim.relation) is NO}
     conditions = Conditions(analysed)
@@ -45,7 +42,7 @@ def judge(analysed: Analysed, claims: Sequence[Claim], effort: Effort | None = N
     at = conditions.false_at([claim for claim in open_ if claim not in denied])
     for claim in sorted(at, key=lambda claim: 0 in at[claim][0].values()):
         found[claim] = Finding(Judgement.REFUTED, at[claim][0], False, (at[claim][1].when,))
-    return Verdicts(found)
+    return found
 
 
 # The declarations that are false, each with sizes that show it.
@@ -82,7 +79,7 @@ def false_declarations(analysed: Analysed) -> tuple[FalseDeclaration, ...]:
     claims = Reader(analysed).read([shape for _, shape in made])
     claims.sort(key=lambda claim: bool(claim.refers))  # what needs no other place is told first
     false: dict[int, tuple[Claim, Finding]] = {}
-    for claim, finding in judge(analysed, claims).findings.items():
+    for claim, finding in refuted(analysed, claims).items():
         false.setdefault(id(claim.shape), (claim, finding))
     return tuple(
         found for group, shape in made if id(shape) in false for found in _told(analysed, group, *false[id(shape)])

@@ -20,7 +20,6 @@ from absint.shapes.sizes import Sizes, exact_sizes
 from absint.solution.analysed import Analysed
 from absint.solution.constraints import DECLARATION, Recorder, load_doubts, recorded
 from absint.solver.constraints import Constraint, PossibleFailure
-from absint.solver.contracts.contract import exclude_each_other
 
 
 def sizes_of(analysed: Analysed, binding: Sizes) -> dict[str, int]:
@@ -199,7 +198,11 @@ def excluded_together(analysed: Analysed, open_: Sequence[Constraint]) -> Failur
     elements = analysed.declared_inputs.elements.keys()
     asked = [c for c in open_ if c.formula.free_symbols <= elements]
     formulas = [c.formula for c in asked]
-    if not formulas or not exclude_each_other(formulas):
+    if not formulas:
+        return None
+    from absint.solver.contracts.contract import exclude_each_other
+
+    if not exclude_each_other(formulas):
         return None
     last = next(at for at in range(1, len(asked) + 1) if exclude_each_other(formulas[:at]))
     names = sorted(set().union(*(c.formula.free_symbols for c in asked[:last])))

@@ -3,11 +3,10 @@
 from base64 import b64encode
 from functools import cache
 from hashlib import sha256
-from html import escape
 from importlib.resources import files
 from typing import Final
 
-from absint.lattices.text.escapes import Json, json_text, plain
+from absint.lattices.text.escapes import Json, in_html, json_text, plain
 
 _SCRIPTS: Final = (
     "dagre.min.js", "evaluate.js", "dom.js", "sizes.js", "nearest.js", "groups.js", "graph.js", "view.js", "details.js",
@@ -18,7 +17,7 @@ _SCRIPTS: Final = (
 
 def written(content: object) -> str:
     """A text of a model as HTML: in one line, escaped."""
-    return escape(plain(str(content)))
+    return in_html(plain(str(content)))
 
 
 def framed(title: str, body: str, data: Json = None) -> str:

@@ -5,12 +5,12 @@ section that lead into the graph carry a number.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from html import escape
 from itertools import groupby
 from string import Template
 from typing import Any, Final
 
 from absint.errors import UsageError
+from absint.lattices.text.escapes import in_html
 from absint.model.writing import check_target, write_file
 from absint.shapes.sizes import Sizes, exact_sizes
 from absint.show.page.content import Content
@@ -304,7 +304,7 @@ class View:
     def _repr_html_(self) -> str:
         return (
             f'<iframe title="absint report" sandbox="allow-scripts" width="100%" height="{self.height:.0f}" '
-            f'srcdoc="{escape(self.document)}"></iframe>'
+            f'srcdoc="{in_html(self.document)}"></iframe>'
         )
 
     def __repr__(self) -> str:
