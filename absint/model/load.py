@@ -34,6 +34,9 @@ slices, while its messages are read."""
 MAX_HASHED: Final = 1 << 20
 """Bytes up to which a message in memory is hashed as a whole, which takes less than reading its nodes once."""
 
+BYTES_A_NODE: Final = 400
+"""Bytes that are hashed in the time that it takes to ask a node for its own."""
+
 
 class Digest(NamedTuple):
     """What tells a message from others."""
@@ -215,7 +218,7 @@ def _digest(model: onnx.ModelProto) -> Digest:
     do: its weights are not read for it.
     """
     graph, size = model.graph, model.ByteSize()
-    if size <= MAX_HASHED:
+    if size <= max(MAX_HASHED, BYTES_A_NODE * len(graph.node)):
         return Digest(hash(model.SerializeToString()), size)
     small = [tensor for tensor in graph.initializer if prod(tensor.dims) <= MAX_ELEMENTS]
     nodes = [node for node in graph.node if node.op_type != "Constant" or node.ByteSize() <= MAX_HASHED]

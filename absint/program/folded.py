@@ -124,11 +124,17 @@ def undecided(name: Name, reason: str, outputs: int) -> Operation:
 
 def recursive(calls: Mapping[Name, tuple[int, list[Name]]]) -> Iterator[Name]:
     """The functions that call themselves, through others too. `calls` are those of `called_by`."""
-    calling = {name: set(inner) for name, (_, inner) in calls.items() if inner}
-    while ends := [name for name, inner in calling.items() if not inner & calling.keys()]:
-        for name in ends:
-            del calling[name]
-    return (name for name in calling if name in _called(calls, name))
+    waiting, callers = {name: len(inner) for name, (_, inner) in calls.items()}, dict[Name, list[Name]]()
+    for name, (_, inner) in calls.items():
+        for each in inner:
+            callers.setdefault(each, []).append(name)
+    ends = [name for name, number in waiting.items() if not number]
+    for end in ends:  # which grows
+        for name in callers.get(end, ()):
+            waiting[name] -= 1
+            if not waiting[name]:
+                ends.append(name)
+    return (name for name, number in waiting.items() if number and name in _called(calls, name))
 
 
 def _called(calls: Mapping[Name, tuple[int, list[Name]]], name: Name) -> set[Name]:

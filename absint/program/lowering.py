@@ -188,7 +188,7 @@ class Lowerer:
             key: Hashable
             if isinstance(node, ReadNode) and (formals is None or node.tail.is_closed):
                 inputs, outputs, tail = node.input, node.output, node.tail
-                attributes, key = tail.attribute, (tail, outputs_key(outputs))
+                attributes, key = tail.attribute, (tail, len(outputs) if "" not in outputs else outputs_key(outputs))
             else:  # one slice of protobuf is faster than single reads
                 inputs, outputs, attributes = node.input[:], tuple(node.output[:]), node.attribute[:]
                 if attributes or functions:
@@ -196,7 +196,7 @@ class Lowerer:
                         attributes = resolved(attributes, formals)
                     key = self._key(node, attributes, outputs_key(outputs))
                 else:
-                    key = (node.op_type, node.domain, outputs_key(outputs))
+                    key = (node.op_type, node.domain, len(outputs) if "" not in outputs else outputs_key(outputs))
             try:
                 operation = operations[key]
             except KeyError:
