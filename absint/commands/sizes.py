@@ -25,7 +25,7 @@ from absint.errors import UsageError
 from absint.shapes.sizes import Size, Sizes
 
 _NUMBER: Final = r"-?[0-9]{1,1000}"
-_AXIS: Final = re.compile(rf"\s*(?:\?|({_NUMBER})|({_NUMBER})?\s*\.\.\s*(?:({_NUMBER})\s*\.\.\s*)?({_NUMBER})?)\s*")
+_AXIS: Final = rf"\s*(?:\?|({_NUMBER})|({_NUMBER})?\s*\.\.\s*(?:({_NUMBER})\s*\.\.\s*)?({_NUMBER})?)\s*"
 _SHOWN: Final = 60
 _EXPECTED: Final = "as batch=4, a range, as seq=1..2048, or a shape of an input, as image=1x3x224x224"
 
@@ -145,7 +145,7 @@ def _read(text: str) -> Argument:
     star = next((at for at, part in enumerate(texts) if part.strip() == "*"), None)
     if star is not None:
         del texts[star]
-    parts = [_AXIS.fullmatch(part) for part in texts]
+    parts = [re.fullmatch(_AXIS, part) for part in texts]
     if not sign or not name or not sizes.strip() or not all(parts):
         raise UsageError(f"{_cut(text)}: expected a symbol with a size, {_EXPECTED}")
     axes = tuple(_axis(found) for found in parts if found is not None)
@@ -170,7 +170,7 @@ def _cut(text: str) -> str:
 
 # Values and their axes
 
-_PLACE: Final = re.compile(r"(.*?)\[\s*(-?[0-9]{1,9})\s*\]\s*", re.DOTALL)
+_PLACE: Final = r"(?s)(.*?)\[\s*(-?[0-9]{1,9})\s*\]\s*"
 
 
 def read_place(text: str, names: Container[str] = ()) -> tuple[str, int | None]:
@@ -178,7 +178,7 @@ def read_place(text: str, names: Container[str] = ()) -> tuple[str, int | None]:
 
     A name among `names` is that value, even if it ends as an axis does.
     """
-    found = None if text in names else _PLACE.fullmatch(text)
+    found = None if text in names else re.fullmatch(_PLACE, text)
     return (text, None) if found is None else (found[1], int(found[2]))
 
 

@@ -23,7 +23,7 @@ DEFAULT: Final = 4 << 30
 MOST_ELEMENTS: Final = 1 << 22
 """Of one input that is made for a run as evidence."""
 _LEAST: Final = 256 << 20
-_AMOUNT: Final = re.compile(r"\s*([0-9]{1,15}(?:\.[0-9]{1,3})?)\s*([KMGT]?)i?B?\s*", re.IGNORECASE)
+_AMOUNT: Final = r"(?i)\s*([0-9]{1,15}(?:\.[0-9]{1,3})?)\s*([KMGT]?)i?B?\s*"
 _UNITS: Final = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _EXHAUSTED: Final = ("bad_alloc", "Failed to allocate memory", "MemoryError", "bad allocation", "Unable to allocate")
 
@@ -39,7 +39,7 @@ def amount(text: str, what: str, alone: str = "") -> int:
 
     Raises UsageError, naming `what`, for any other text.
     """
-    found = _AMOUNT.fullmatch(text)
+    found = re.fullmatch(_AMOUNT, text)
     unit = alone if text.strip().isdecimal() else found[2].upper() if found else ""
     size = int(float(found[1]) * _UNITS[unit]) if found else 0
     if size < _LEAST:

@@ -1,17 +1,20 @@
 """The facts in a report, apart from their form: rows of values, totals, what `--require` misses, and histories."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from absint.errors import UsageError
+from absint.lattices.records import record
 from absint.lattices.shape import Shape
 from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.text.escapes import did_you_mean
 from absint.lattices.text.sheets import so_many
 from absint.lattices.value import BOTTOM, TOP, Container, Tensor, Value
 from absint.model.protos import graphs_below
+from absint.model.wire.read_graphs import Nodes
 from absint.program.steps import Operand
 from absint.shapes.readability import invented, more_names
 from absint.shapes.summaries import State
@@ -53,7 +56,7 @@ def nodes_in_words(analysed: Analysed) -> str:
     """The number of nodes in the file: of the main graph, and of the bodies in it."""
     nodes = analysed.loaded.model.graph.node
     count = so_many(len(nodes), "node")
-    inner = sum(len(body.node) for body in graphs_below(nodes))
+    inner = sum(len(body.node) for body in graphs_below(nodes.with_graphs() if isinstance(nodes, Nodes) else nodes))
     return f"{count} and {inner:,} in bodies" if inner else count
 
 
@@ -149,7 +152,7 @@ def missing(analysed: Analysed, requirement: Requirement, texts: Texts = IN_PLAC
 # `--trace`: the changes of the type, shape or contents of one value from visit to visit of its node.
 
 
-@dataclass(frozen=True)
+@record()
 class Change:
     """A value after one visit of its node."""
 
@@ -157,7 +160,7 @@ class Change:
     value: Value
 
 
-@dataclass(frozen=True)
+@record()
 class Traced:
     """The history of one value."""
 

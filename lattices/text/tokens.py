@@ -36,14 +36,12 @@ _KINDS: Final = {
     "op": r"\*\*|//|/:|==|!=|<=|>=|->|[-+*/%^(),<>&|~{}\[\]]",
 }
 _NAMED: Final = "|".join(f"(?P<{kind}>{form})" for kind, form in {**_KINDS, "end": r"\Z"}.items())
-_TOKEN: Final = re.compile(rf"\s*(?:{_NAMED})", re.DOTALL)
+_TOKEN: Final = rf"(?s)\s*(?:{_NAMED})"  # compiled when it is first used, as those below
 QUOTED: Final = re.compile(_KINDS["quoted"], re.DOTALL)
 """A name in backquotes."""
 
-_PIECE: Final = re.compile("|".join([r"\s+", *_KINDS.values()]), re.DOTALL)
-_ESCAPE: Final = re.compile(
-    r"\\(?:(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U000[0-9a-fA-F]{5}|U0010[0-9a-fA-F]{4})|(.))", re.DOTALL
-)
+_PIECE: Final = "(?s)" + "|".join([r"\s+", *_KINDS.values()])
+_ESCAPE: Final = r"(?s)\\(?:(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U000[0-9a-fA-F]{5}|U0010[0-9a-fA-F]{4})|(.))"
 OPERATOR_CHARACTERS: Final = frozenset("+-*/%^(),<>=!&|~{}[]`")
 
 
@@ -106,7 +104,7 @@ def tokens(text: str) -> Iterator[Token]:
 def pieces(text: str) -> list[str]:
     """The texts of the tokens and the spaces between them. Raises TextError at a character that begins neither."""
     check_length(text)
-    found = _PIECE.findall(text)
+    found = re.findall(_PIECE, text)
     if sum(map(len, found)) < len(text):
         for _ in tokens(text):
             pass
@@ -121,7 +119,7 @@ def check_length(text: str) -> None:
 
 def token_at(text: str, at: int) -> Token:
     """The token at or after a column. Raises TextError at a character that begins none."""
-    match = _TOKEN.match(text, at)
+    match = re.compile(_TOKEN).match(text, at)
     if match is None:
         at = after_space(text, at)
         raise TextError(text, at, _unexpected(text[at]))
@@ -194,7 +192,7 @@ def unquote(token: Token, text: str, internal: bool = False) -> str:
             return match[2]
         raise TextError(text, token.at + 1 + match.start(), r"expected \` \\ \xHH \uHHHH or \UHHHHHHHH")
 
-    name = _ESCAPE.sub(plain, token.text[1:-1])
+    name = re.sub(_ESCAPE, plain, token.text[1:-1])
     if name.startswith(INTERNAL) and not internal:
         raise TextError(text, token.at, "names that begin with '%' are internal")
     return name

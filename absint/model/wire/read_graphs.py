@@ -43,7 +43,7 @@ class Nodes(Sequence[Node]):
     Reading one raises MalformedError if it is damaged.
     """
 
-    __slots__ = ("_depth", "_items", "_read_graph", "_usual")
+    __slots__ = ("_depth", "_is_read", "_items", "_read_graph", "_usual")
 
     def __init__(self, data: Content, places: Iterable[Extent], depth: int, read_graph: ReadGraph) -> None:
         self._items: list[bytes | Node] = [
@@ -52,6 +52,7 @@ class Nodes(Sequence[Node]):
         self._depth = depth
         self._read_graph = read_graph
         self._usual = _usual if depth <= SHALLOW else _never
+        self._is_read = False
 
     def __len__(self) -> int:
         return len(self._items)
@@ -71,6 +72,11 @@ class Nodes(Sequence[Node]):
         usual = self._usual
         for at, item in enumerate(self._items[start:] if start else self._items, start):
             yield item if isinstance(item, Node) else usual(item) or self._read(at, item)
+        self._is_read |= not start
+
+    def with_graphs(self) -> Iterable[Node]:
+        """All nodes that have graphs, and some others: those that are kept, once all have been read."""
+        return [item for item in self._items if isinstance(item, Node)] if self._is_read else self
 
     def texts(self) -> list[bytes | None]:
         """The bytes of each node that has not been kept as an object: equal bytes are equal nodes."""

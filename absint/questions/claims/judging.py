@@ -4,12 +4,14 @@
 the same, and is false at the same sizes.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from absint.diagnostics import Diagnostic, Severity
-from absint.lattices.logic.relation import FALSE, NO, TRUE, UNKNOWN_RELATION
+from absint.lattices.logic.relation import FALSE, NO, TRUE, UNKNOWN_RELATION, YES
+from absint.lattices.records import record
 from absint.lattices.terms.expr import Dim, Expr
 from absint.lattices.terms.normal import substitute
 from absint.lattices.text.escapes import format_sizes
@@ -30,13 +32,15 @@ def refuted(analysed: Analysed, claims: Sequence[Claim]) -> Mapping[Claim, Findi
 
     A claim that is false in every run has no counterexample.
     """
-    open_ = [claim for claim in claims if claim.relation not in (TRUE, UNKNOWN_RELATION)]
+    facts = analysed.analysis.facts
+    asked = {claim.relation for claim in claims} - {TRUE, UNKNOWN_RELATION}
+    truths = {relation: NO if relation is FALSE else facts.decide(relation) for relation in asked}
+    open_ = [claim for claim in claims if truths.get(claim.relation, YES) is not YES]
     if not open_:
         return {}
     from absint.questions.claims.conditions import Conditions
 
-    facts = analysed.analysis.facts
-    denied = {claim for claim in open_ if claim.relation is FALSE or facts.decide(claim.relation) is NO}
+    denied = {claim for claim in open_ if truths[claim.relation] is NO}
     conditions = Conditions(analysed)
     found = {claim: Finding(Judgement.REFUTED) for claim in open_ if claim in denied and conditions.is_reached(claim)}
     at = conditions.false_at([claim for claim in open_ if claim not in denied])
@@ -48,7 +52,7 @@ def refuted(analysed: Analysed, claims: Sequence[Claim]) -> Mapping[Claim, Findi
 # The declarations that are false, each with sizes that show it.
 
 
-@dataclass(frozen=True)
+@record()
 class FalseDeclaration:
     """A declared type or shape that some legal size makes false."""
 

@@ -10,6 +10,7 @@ from typing import Final, Literal, NamedTuple
 
 from absint.lattices.contents import OPAQUE, Contents, Element
 from absint.lattices.logic.relation import Relation
+from absint.lattices.records import record
 from absint.lattices.shape import Shape
 from absint.lattices.starred import place as place_of
 from absint.lattices.terms.expr import Dim, Expr, Unknown
@@ -213,7 +214,7 @@ has no expression over what the node reads. `control`: an If or a loop.
 """
 
 
-@dataclass(frozen=True)
+@record()
 class Number:
     """A dim, an element or a length, and where it stands."""
 
@@ -256,7 +257,7 @@ def _unravelled(index: int, sizes: tuple[int, ...]) -> list[int]:
     return found[::-1]
 
 
-@dataclass(frozen=True)
+@record()
 class Source:
     """A number that a step comes from."""
 
@@ -271,7 +272,7 @@ class Source:
     """Its name in the formula of the step."""
 
 
-@dataclass(frozen=True)
+@record()
 class Stated:
     """A relation that a node states, or a fact that the analysis used, with its origin."""
 
@@ -281,7 +282,7 @@ class Stated:
     node: str
 
 
-@dataclass(frozen=True)
+@record()
 class Step:
     """One number (a dim, an element, a length) and what it comes from."""
 

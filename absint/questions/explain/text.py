@@ -1,12 +1,13 @@
 """An explanation as text, in which runs of nodes that pass a number on are folded."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import prod
 from textwrap import wrap
 from typing import Final
 
 from absint.lattices.contents import Element, element_symbols
+from absint.lattices.records import changed
 from absint.lattices.terms.expr import MAX_DIM
 from absint.lattices.text.escapes import plain
 from absint.lattices.text.naming import Names
@@ -110,7 +111,7 @@ class _Text:
             yield from wrap(f"  {plain(explanation.note)}", _WIDTH, subsequent_indent="  ", break_long_words=False)
         for claim in explanation.claims:
             entry = self.entry_of[claim]
-            asked = replace(self.steps[claim].at, value=explanation.value, path="")
+            asked = changed(self.steps[claim].at, value=explanation.value, path="")
             yield f"  {self._numbered(asked)}  {f'[{entry.number}]' if entry.number else '(left out)'}"
         for entry in self.entries[:MAX_ENTRIES]:
             yield ""
