@@ -217,8 +217,9 @@ def _digest(model: onnx.ModelProto) -> Digest:
     """It differs once the model does; of a large one, once the nodes, inputs, outputs, functions or small initialisers
     do: its weights are not read for it.
     """
-    graph, size = model.graph, model.ByteSize()
-    if size <= max(MAX_HASHED, BYTES_A_NODE * len(graph.node)):
+    graph, most = model.graph, max(MAX_HASHED, BYTES_A_NODE * len(model.graph.node))
+    weights = sum(prod(tensor.dims) for tensor in graph.initializer)  # the size of a message is found by writing it
+    if 4 * weights <= most and (size := model.ByteSize()) <= most:
         return Digest(hash(model.SerializeToString()), size)
     small = [tensor for tensor in graph.initializer if prod(tensor.dims) <= MAX_ELEMENTS]
     nodes = [node for node in graph.node if node.op_type != "Constant" or node.ByteSize() <= MAX_HASHED]
