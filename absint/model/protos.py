@@ -43,7 +43,6 @@ DECLARING: Final[tuple[Declaring, ...]] = ("input", "output", "value_info")
 
 _ALIASES: Final = {"ai.onnx": ""}
 
-
 copied: Final = deepcopy
 """A copy of a message of protobuf, which outlives the list that the message is in."""
 

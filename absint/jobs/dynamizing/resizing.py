@@ -21,7 +21,6 @@ from absint.solver.candidates import alone, coprime
 
 Array = npt.NDArray[Any]
 
-
 _OTHERS: Final = (5, 12, 60)
 """Sizes that other symbols of a relation have where it is tried."""
 _MULTIPLES: Final = (2, 3, 5)
@@ -129,7 +128,6 @@ def _samples(sizes: Mapping[str, int]) -> Iterator[dict[str, int]]:
 
 
 # Constants whose shape carries an old size, as functions of the new one: what a table holds beyond its own values.
-
 
 _MOST_EXACT: Final = 1 << 24
 """Floats of 32 bits hold whole numbers below it."""
@@ -334,7 +332,6 @@ def _number(expr: Expr, sizes: Mapping[str, int]) -> int:
 
 
 # What a search changes.
-
 
 SEVERAL: Final = "more than one of its numbers may be the size"
 GIVEN_UP: Final = "the search was given up"

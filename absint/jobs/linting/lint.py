@@ -265,7 +265,6 @@ def _selected(file: FileReport, selection: Selection, root: Path) -> FileReport:
 
 # The work of one model, in a process of its own.
 
-
 _ANALYSIS: Final = 0.5
 _CONTRACT: Final = 0.25
 """Parts of a model's time after which the analysis and the contract stop; what they found counts."""

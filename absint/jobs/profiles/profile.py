@@ -51,7 +51,6 @@ class InputProfile:
 
 # The texts that tools read.
 
-
 _CORNERS: Final = ("min", "opt", "max")
 
 

@@ -43,7 +43,6 @@ _CHANGES: Final = 64
 _COMBINED: Final[Mapping[int, int]] = {1: 8, 2: 8, 3: 4, 4: 3}
 """By the number of symbols: the small sizes of each that are combined freely."""
 
-
 _GRID: Final[Mapping[int, int]] = {1: 65, 2: 17, 3: 7, 4: 5}
 """Most symbols whose small sizes are all tried if no others meet the requirements."""
 

@@ -163,7 +163,8 @@ EDGES: Final[Mapping[str, Grid]] = {
     "Clip": "N, -, K; first=11 | N, K L; first=11",
     "Col2Im": "N C L, = 6 6, = 3 2; strides=[2, 1] pads=[1, 0, 2, 3] | N C L, = 5, = 0",
     "ConvTranspose": (
-        "N C H W, D M 3 | N C H, D M 3, B 1 | N C H, D M 3; output_shape=[1] | N C H W, D M 3 3; output_shape=[9, 0]"
+        "N C H W, D M 3 | N C H, D M 3, B 1 | N C H, D M 3; output_shape=[1] | N C H, D M 3; output_shape=[1, 1] | "
+        "N C H W, D M 3 3; output_shape=[9, 0]"
     ),
     "Concat": "N C H, M D, L E; axis=1 first=4",
     "Crop": "N C H W; border=[1, -1, 0, 0] | N C H; border=[1, 1, 0, 0]",
@@ -190,7 +191,10 @@ EDGES: Final[Mapping[str, Grid]] = {
     "HannWindow": "= n | = 3",
     "InstanceNormalization": "N C H, A 1, B",
     "LRN": "N C H; size=3 | N C H W; size=-1 | N C H W; size=1 | N C H W; size=2",
-    "LinearAttention": "B S 6, B S 4, B S V; outputs=2 update_rule=linear q_num_heads=3 kv_num_heads=2 first=27",
+    "LinearAttention": (
+        "B S 6, B S 4, B S V; outputs=2 update_rule=linear q_num_heads=3 kv_num_heads=2 first=27 | "
+        "B S 8, B S 4, B S 2, -, B S 2, B S 1; outputs=2 update_rule=delta q_num_heads=4 kv_num_heads=2 first=27"
+    ),
     "LpNormalization": "N C; p=3",
     "MatMul": "[], N | N, [] | [], []",
     "MatMulInteger": "uint8: N K, uint8: L M, -, uint8: Y Z | uint8: B N K, uint8: D L M, -, uint8: X Y Z",
@@ -290,7 +294,7 @@ MICROSOFTS: Final[Mapping[str, Grid]] = {
 LEARNED: Final[Mapping[str, Grid]] = {
     "FeatureVectorizer": (
         "N F, M G; inputdimensions=[2] | N F, M G H; inputdimensions=[2, 3] | N F, []; inputdimensions=[2, 3] | "
-        "N F H; inputdimensions=[2] | []; inputdimensions=[1]"
+        "N F H; inputdimensions=[2] | []; inputdimensions=[1] | N F; inputdimensions=[-1]"
     ),
     "Imputer": (
         "N F; imputed_value_int64s=[1] | int64: N F; imputed_value_floats=[1.0] | "

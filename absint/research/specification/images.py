@@ -41,7 +41,9 @@ def transposed_convolution(node: Node) -> Output:
     for added, stride, dilation in zip(extra, strides, dilations, strict=False):
         node.demand(0 <= added < max(stride, dilation), "output_padding must be below stride or dilation")
         node.limits(term(added) < stride, "onnxruntime needs an output_padding below the stride", is_required=True)
-    wanted = (node.integers("output_shape") or [])[-axes:] or None  # also with batch and channels
+    stated = node.integers("output_shape") or []
+    node.demand(len(stated) in (0, axes, axes + 2), "output_shape must have the sizes of axes, or of all dims")
+    wanted = stated[-axes:] or None
     if wanted is not None and set(wanted) == {-1}:
         raise LookupError("onnxruntime takes -1 for no output_shape")
     node.demand(min(wanted or [1]) >= 1, "the output must have an element")

@@ -152,7 +152,7 @@ def side_by_side(node: Node) -> Output:
     """The features of all inputs in one row, as many of each as the attribute says; a vector is one row."""
     first, sizes = node.input(0), node.integers("inputdimensions") or []
     rows = first.dims[0] if first.rank >= 2 else term(1)
-    node.demand(len(sizes) == len(node.given()), "each input must have its number of features")
+    node.demand(len(sizes) == len(node.given()) and min(sizes) >= 0, "each input must have its number of features")
     for given, size in zip(node.given(), sizes, strict=True):
         node.demand(given.rank >= 1, "each input must be a table or a row")
         if given.rank > 2:

@@ -154,7 +154,7 @@ def linear_attention(node: Node) -> list[Output]:
     node.demand(heads % shared == 0, "query heads must be a multiple of key heads")
     ways = node.text("update_rule", "gated_delta").split("_")
     for place, way in ((4, "gated"), (5, "delta")):
-        node.demand(way not in ways or node.optional(place) is not None, f"{way} needs input {place}")
+        node.demand((way in ways) is (node.optional(place) is not None), f"input {place} is there for {way} alone")
     for other in (k, v):
         node.agree(other.dims[:2], q.dims[:2], "batches and steps must agree")
     for x, count in ((q, heads), (k, shared), (v, shared)):
