@@ -254,8 +254,8 @@ class Formed:
     """The function of an Op that binds the dims of a form, passes those that `function` has a parameter for, and gives
     the outputs of the form unless it returns some.
 
-    A family has many more rules than a model needs: a form of this package is read when it is first used. That of
-    others is read at once, so that its mistakes are told where it stands.
+    A family has many more rules than a model needs, so a form of absint's own is read when it is first used. Any other
+    is read at once: its mistakes are reported where it is written.
     """
 
     def __init__(self, text: str, function: Callable[..., object]) -> None:

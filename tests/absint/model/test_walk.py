@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import onnx
+import pytest
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 
 import absint
@@ -15,13 +16,14 @@ from absint.jobs.copies.respelling import simplify
 from absint.jobs.dynamizing.rewriting import Protos
 from absint.jobs.rewriting.folding import ValueNames, reads
 from absint.model.differences import differences
-from absint.model.load import unreadable_texts
-from absint.model.protos import Captures, bodies, graphs, holders, pairs
+from absint.model.load import load, unreadable_texts
+from absint.model.protos import Captures, bodies, graphs, graphs_below, holders, pairs
 from absint.model.wire.graphs import Attribute, Graph, Node, Tail
-from absint.model.wire.read_graphs import read_model
+from absint.model.wire.read_graphs import Nodes, read_model
 from absint.model.wire.splicing import spliced
 from absint.model.writing import locations
 from absint.program.folded import called_by
+from absint.show.summary import nodes_in_words
 
 FLOAT = TensorProto.FLOAT
 value = helper.make_tensor_value_info
@@ -136,3 +138,25 @@ def test_commands_take_such_a_model(tmp_path: Path) -> None:
     assert run(["annotate", str(path), "-o", str(tmp_path / "out.onnx")]) == 0
     assert run(["diff", str(path), str(path)]) in (0, 3)
     assert [graph.name for graph in graphs(onnx.load(tmp_path / "out.onnx", load_external_data=False).graph)] == FOUND
+
+
+BRANCHES = """<ir_version: 9, opset_import: ["": 20]> g (bool c, float[N] x) => (float[M] y) {
+    a = Relu(x) b = Relu(a)
+    y = If (c) <then_branch = t () => (float[K] u) { u = Relu(b) },
+                else_branch = e () => (float[L] v) { w = Neg(b) v = Neg(w) }>
+}"""
+
+
+def test_nodes_with_graphs_are_found_before_and_after_all_are_read() -> None:
+    nodes = load(onnx.parser.parse_model(BRANCHES).SerializeToString()).model.graph.node
+    assert isinstance(nodes, Nodes)
+    for known in (3, 1):  # of the nodes that have been read, those that are kept
+        assert sum(1 for _ in nodes.with_graphs()) == known
+        assert [len(body.node) for body in graphs_below(nodes.with_graphs())] == [1, 2]
+
+
+@pytest.mark.parametrize("given", [bytes, onnx.ModelProto])
+def test_a_title_counts_the_nodes_in_bodies(given: type) -> None:
+    model = onnx.parser.parse_model(BRANCHES)
+    result = absint.analyze(model if given is onnx.ModelProto else model.SerializeToString())
+    assert nodes_in_words(result) == "3 nodes and 3 in bodies"
